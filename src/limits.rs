@@ -1,0 +1,25 @@
+//! Every bound of the program, in one place. Each one met is an error or a
+//! diagnostic that names it.
+
+/// Largest ETDump that is read into memory, in bytes.
+pub const ETDUMP_BYTES: u64 = 1 << 30;
+/// Most events of one ETDump.
+pub const EVENTS: usize = 16_000_000;
+/// Most runs (`run_data` entries) of one ETDump.
+pub const RUNS: usize = 4_000_000;
+/// Most entries of an archive whose directory is read.
+pub const ARCHIVE_ENTRIES: usize = 1_000_000;
+/// Largest small archive entry (a map, an id) that is read into memory, in bytes.
+pub const SMALL_ENTRY_BYTES: u64 = 256 << 20;
+/// Longest JSON string that is kept, in bytes; longer ones are skipped and their place is noted.
+pub const JSON_STRING_BYTES: usize = 1 << 20;
+/// Deepest nesting of JSON.
+pub const JSON_DEPTH: usize = 1024;
+/// Most values of one JSON subtree that is held at a time (one node, one tensor).
+pub const JSON_SUBTREE_VALUES: usize = 4_000_000;
+/// Most nodes of all graphs of one record.
+pub const NODES: usize = 4_000_000;
+/// Deepest nesting of modules in a namespace; what is deeper shares the last group.
+pub const NAMESPACE_DEPTH: usize = 128;
+/// A deflated entry may not unpack to more than this many bytes for each byte packed.
+pub const INFLATE_RATIO: u64 = 2_000;
