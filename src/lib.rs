@@ -17,4 +17,5 @@
 pub mod diagnostics;
 pub mod error;
 pub mod limits;
+pub mod model;
 pub mod source;
