@@ -14,8 +14,10 @@
 //! * Ids are `u32` newtypes and tables are columns; ticks are integers and carry
 //!   their unit in their name or type.
 
+pub mod archive;
 pub mod diagnostics;
 pub mod error;
+pub mod etrecord;
 pub mod limits;
 pub mod model;
 pub mod source;

@@ -1,0 +1,6 @@
+//! What an ETRecord holds: the exported programs and the maps that tie the runtime's
+//! instruction ids to their nodes.
+
+pub mod json;
+pub mod lowered;
+pub mod program;
