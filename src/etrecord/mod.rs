@@ -3,4 +3,6 @@
 
 pub mod json;
 pub mod lowered;
+pub mod maps;
 pub mod program;
+pub mod record;
