@@ -15,9 +15,19 @@
 //!   their unit in their name or type.
 
 pub mod archive;
+pub mod correlate;
 pub mod diagnostics;
+pub mod document;
 pub mod error;
+pub mod etdump;
 pub mod etrecord;
+pub mod export;
+pub mod layout;
 pub mod limits;
 pub mod model;
+pub mod overlay;
+pub mod profile;
+pub mod scene;
 pub mod source;
+#[cfg(target_arch = "wasm32")]
+pub mod wasm;

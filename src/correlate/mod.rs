@@ -1,0 +1,18 @@
+//! Which event belongs to which nodes, which method a block ran, and whether the pair fits.
+//!
+//! * [`kernels`]: what a block says of each instruction.
+//! * [`claim`]: the instructions of a method claim the nodes of its graph; partitions.
+//! * [`attribute`]: events become costs with owners.
+//! * [`grouping`]: groups by partition and native island.
+//! * [`fit`]: how well a block and a method belong together.
+
+pub mod attribute;
+pub mod claim;
+pub mod fit;
+pub mod grouping;
+pub mod kernels;
+
+pub use attribute::{Attribution, Cost, Unmapped};
+pub use claim::{Claims, Partition};
+pub use fit::Fit;
+pub use kernels::Kernels;

@@ -1,0 +1,529 @@
+//! What the panel and the event table show of one node, group, partition or block.
+
+use std::collections::BTreeMap;
+
+use super::info::{
+    Argument, EventInfo, EventTable, Field, GroupDetails, Lineage, Location, LoweredInfo, NodeDetails, OpTypeInfo,
+    PartitionDetails, PartitionRef, SAMPLES_SHOWN, StatsInfo, TensorInfo,
+};
+use super::view::{View, index};
+use super::{Document, not_found};
+use crate::correlate::{Attribution, Claims};
+use crate::error::Result;
+use crate::etrecord::json::value::{Value as Json, parse};
+use crate::etrecord::program::{Arg, InputKind, dtype_name, short_target};
+use crate::model::graph::{Value, each_name};
+use crate::model::{Graph, GroupId, Grouping, Hierarchy, NodeId, NodeKind, PartitionId};
+use crate::overlay::{calls_per_run, samples_of};
+use crate::profile::{Block, EventKind, Stats};
+
+/// How many events of a group cross the boundary.
+const GROUP_EVENTS: usize = 200;
+/// How many steps of a lineage are told.
+const LINEAGE_STEPS: usize = 200;
+/// How many bytes of delegate metadata are shown.
+const METADATA_BYTES: usize = 16 << 10;
+/// The most rows of one page of the event table.
+const TABLE_ROWS: u32 = 10_000;
+
+impl Document {
+    /// All that is known of a node, with its events of a block.
+    ///
+    /// # Errors
+    /// [`crate::error::Code::NotFound`] when view, graph or node do not exist.
+    pub fn node_details(&self, view: u32, graph: u32, block: Option<u32>, node: u32) -> Result<NodeDetails> {
+        let view = self.view(view)?;
+        let of = view.graphs().get(graph as usize).ok_or_else(|| not_found("graph", graph))?;
+        if node as usize >= of.len() {
+            return Err(not_found("node", node));
+        }
+        let (graph, id, block) = (graph as usize, NodeId(node), block.map(|b| b as usize));
+        let claims = &view.claims[graph];
+        let source = &of.sources[id.index()];
+        let partition = claims.partition_of[id.index()];
+        let mut instructions: Vec<u32> = claims
+            .natives
+            .iter()
+            .filter(|(_, nodes)| nodes.binary_search(&id).is_ok())
+            .map(|(instruction, _)| *instruction)
+            .collect();
+        instructions.extend(partition.and_then(|p| claims.partitions[p.index()].instruction));
+        let mut events = Vec::new();
+        if let Some((block, attribution)) = view.attribution_on(graph, block) {
+            let mine = |belongs: &&crate::correlate::attribute::Belongs| belongs.nodes.contains(&id);
+            for (event, belongs) in attribution.events.iter().enumerate() {
+                if mine(&belongs) {
+                    events.push(event_info(&view.blocks()[block], event, Some((&attribution, claims))));
+                }
+            }
+        }
+        let (producers, consumers) = of.neighbours();
+        let ids = |nodes: &[NodeId]| nodes.iter().map(|n| n.0).collect();
+        let class = of.module_class(id);
+        const SHOWN_ELSEWHERE: [&str; 4] = ["stack_trace", "nn_module_stack", "debug_handle", "from_node"];
+        let lineage = source.meta("from_node").map(lineage).unwrap_or_default();
+        Ok(NodeDetails {
+            kind: "node",
+            id: node,
+            name: of.names[id.index()].to_string(),
+            op: match of.kinds[id.index()] {
+                NodeKind::Inputs | NodeKind::Outputs => of.label(id),
+                _ => of.op(id).to_owned(),
+            },
+            target: source.target.to_string(),
+            namespace: of.namespace(id),
+            namespace_inferred: of.home_inferred[id.index()],
+            module_class: (!class.is_empty()).then(|| class.to_owned()),
+            debug_handle: of.debug_handles[id.index()],
+            instructions,
+            partition: partition.map(|p| partition_ref(claims, p)),
+            arguments: arguments(of, id),
+            outputs: outputs(of, id),
+            consumers: ids(&consumers[id.index()]),
+            producers: ids(&producers[id.index()]),
+            stack_trace: source.meta("stack_trace").map(str::to_owned).filter(|t| !t.trim().is_empty()),
+            lineage,
+            metadata: source
+                .metadata
+                .iter()
+                .filter(|(key, _)| !SHOWN_ELSEWHERE.contains(&&**key))
+                .map(|(key, value)| Field { name: key.to_string(), value: value.to_string() })
+                .collect(),
+            events,
+            lowered: of.lowered(id).map(|lowered| {
+                let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+                lowered.ops.iter().for_each(|op| *counts.entry(&op.target).or_default() += 1);
+                let mut counts: Vec<_> = counts.into_iter().collect();
+                counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+                LoweredInfo {
+                    backend: lowered.backend.to_string(),
+                    payload_bytes: lowered.payload_bytes,
+                    ops: index(lowered.ops.len()),
+                    op_types: counts
+                        .into_iter()
+                        .map(|(op, n)| Field { name: op.to_owned(), value: n.to_string() })
+                        .collect(),
+                    debug_handles: lowered.debug_handles(),
+                    compile_specs: lowered.compile_specs.iter().map(|s| s.to_string()).collect(),
+                    entry: of.entry.to_string(),
+                    offset: lowered.offset,
+                    length: lowered.length,
+                }
+            }),
+        })
+    }
+
+    /// All that is known of a group, with the events of a block in it.
+    ///
+    /// # Errors
+    /// [`crate::error::Code::NotFound`] when view, graph or group do not exist.
+    pub fn group_details(
+        &self,
+        view: u32,
+        graph: u32,
+        block: Option<u32>,
+        grouping: Grouping,
+        group: u32,
+    ) -> Result<GroupDetails> {
+        let view = self.view(view)?;
+        let missing = || not_found("graph", graph);
+        let of = view.graphs().get(graph as usize).ok_or_else(missing)?;
+        let hierarchy = view.hierarchy(graph as usize, grouping).ok_or_else(missing)?;
+        let id = GroupId(group);
+        let Some(about) = hierarchy.groups.get(id.index()) else { return Err(not_found("group", group)) };
+        let graph = graph as usize;
+        let claims = &view.claims[graph];
+        let attributed = view.attribution_on(graph, block.map(|b| b as usize));
+
+        let inside = nodes_inside(&hierarchy, id);
+        let mut types: BTreeMap<String, (u32, Option<f64>)> = BTreeMap::new();
+        for node in of.nodes().filter(|n| inside[n.index()]) {
+            types.entry(of.label(node)).or_default().0 += 1;
+        }
+        let (mut events, mut event_count, mut stats) = (Vec::new(), 0, None);
+        if let Some((block, attribution)) = &attributed {
+            let block = &view.blocks()[*block];
+            for cost in &attribution.costs {
+                let owners: Vec<NodeId> = cost.owners.iter().copied().filter(|n| inside[n.index()]).collect();
+                let Some(first) = owners.first() else { continue };
+                let label = of.label(*first);
+                let label = if owners.iter().all(|n| of.label(*n) == label) {
+                    label
+                } else {
+                    let partition = claims.partition_of[first.index()];
+                    match partition.and_then(|p| claims.partitions.get(p.index())) {
+                        Some(partition) => format!("{} ({})", partition.backend, partition.label()),
+                        None => joined_labels(of, &owners),
+                    }
+                };
+                let mean = Stats::of(&cost.samples).map_or(0.0, |s| s.avg);
+                let ticks = &mut types.entry(label).or_default().1;
+                *ticks = Some(ticks.unwrap_or(0.0) + mean);
+            }
+            let mut list: Vec<usize> = Vec::new();
+            for (event, belongs) in attribution.events.iter().enumerate() {
+                if belongs.nodes.iter().any(|n| inside[n.index()]) {
+                    list.push(event);
+                }
+            }
+            event_count = index(list.len());
+            let total = |event: usize| block.events[event].samples.iter().fold(0_u64, |a, b| a.saturating_add(*b));
+            list.sort_by_key(|event| (std::cmp::Reverse(total(*event)), *event));
+            list.truncate(GROUP_EVENTS);
+            events = list.iter().map(|e| event_info(block, *e, Some((attribution, claims)))).collect();
+            if event_count > 0 {
+                let samples = samples_of(attribution, |n| inside[n.index()], block.run_indices.len());
+                stats = Stats::of(&samples).map(Into::into);
+            }
+        }
+        let mut op_types: Vec<OpTypeInfo> =
+            types.into_iter().map(|(op, (count, ticks))| OpTypeInfo { op, count, ticks }).collect();
+        op_types
+            .sort_by(|a, b| b.ticks.unwrap_or(-1.0).total_cmp(&a.ticks.unwrap_or(-1.0)).then(b.count.cmp(&a.count)));
+        let partition = about.partition.map(|p| {
+            let attributed = attributed.as_ref().map(|(block, attribution)| (*block, &**attribution));
+            partition_details(view, claims, attributed, p)
+        });
+        Ok(GroupDetails {
+            kind: "group",
+            id: group,
+            label: about.label.clone(),
+            path: about.path.clone(),
+            module_class: (!about.class.is_empty()).then(|| about.class.clone()),
+            nodes: about.node_count,
+            groups: index(about.groups.len()),
+            op_types,
+            partition,
+            events,
+            event_count,
+            stats,
+        })
+    }
+
+    /// All that is known of a partition, with its events of a block.
+    ///
+    /// # Errors
+    /// [`crate::error::Code::NotFound`] when view, graph or partition do not exist.
+    pub fn partition_details(
+        &self,
+        view: u32,
+        graph: u32,
+        block: Option<u32>,
+        partition: u32,
+    ) -> Result<PartitionDetails> {
+        let view = self.view(view)?;
+        let claims = view.claims.get(graph as usize).ok_or_else(|| not_found("graph", graph))?;
+        if partition as usize >= claims.partitions.len() {
+            return Err(not_found("partition", partition));
+        }
+        let attributed = view.attribution_on(graph as usize, block.map(|b| b as usize));
+        let attributed = attributed.as_ref().map(|(block, attribution)| (*block, &**attribution));
+        Ok(partition_details(view, claims, attributed, PartitionId(partition)))
+    }
+
+    /// The groups around a node, outermost first.
+    ///
+    /// # Errors
+    /// [`crate::error::Code::NotFound`] when view, graph or node do not exist.
+    pub fn locate(&self, view: u32, graph: u32, grouping: Grouping, node: u32) -> Result<Location> {
+        let hierarchy =
+            self.view(view)?.hierarchy(graph as usize, grouping).ok_or_else(|| not_found("graph", graph))?;
+        if node as usize >= hierarchy.home.len() {
+            return Err(not_found("node", node));
+        }
+        let mut groups: Vec<u32> = hierarchy.ancestors(NodeId(node)).map(|g| g.0).collect();
+        groups.pop();
+        groups.reverse();
+        Ok(Location { groups })
+    }
+
+    /// A page of the events of a block.
+    ///
+    /// # Errors
+    /// [`crate::error::Code::NotFound`] when view or block do not exist.
+    pub fn events(&self, view: u32, block: u32, from: u32, count: u32) -> Result<EventTable> {
+        let view = self.view(view)?;
+        let of = view.blocks().get(block as usize).ok_or_else(|| not_found("block", block))?;
+        let attribution = view.attribution(block as usize);
+        let claims = view.matches[block as usize].graph.map(|g| &*view.claims[g]);
+        let known = attribution.as_deref().zip(claims);
+        let end = from.saturating_add(count.min(TABLE_ROWS)) as usize;
+        let rows = (from as usize..end.min(of.events.len())).map(|event| event_info(of, event, known)).collect();
+        Ok(EventTable { block, rows, total: index(of.events.len()) })
+    }
+}
+
+/// Which nodes are in a group, at any depth.
+fn nodes_inside(hierarchy: &Hierarchy, group: GroupId) -> Vec<bool> {
+    let mut inside = vec![false; hierarchy.groups.len()];
+    for (i, about) in hierarchy.groups.iter().enumerate() {
+        // A group's id is larger than its parent's.
+        inside[i] = i == group.index() || about.parent.is_some_and(|p| inside[p.index()]);
+    }
+    hierarchy.home.iter().map(|home| inside[home.index()]).collect()
+}
+
+fn joined_labels(graph: &Graph, owners: &[NodeId]) -> String {
+    let mut labels: Vec<String> = Vec::new();
+    for owner in owners {
+        let label = graph.label(*owner);
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+        if labels.len() == 4 {
+            labels.push("…".to_owned());
+            break;
+        }
+    }
+    labels.join(" + ")
+}
+
+/// A partition as others refer to it.
+pub fn partition_ref(claims: &Claims, id: PartitionId) -> PartitionRef {
+    let partition = &claims.partitions[id.index()];
+    let mut backends: Vec<&str> = Vec::new();
+    for other in &claims.partitions {
+        if !backends.contains(&&*other.backend) {
+            backends.push(&other.backend);
+        }
+    }
+    let colour = backends.iter().position(|b| **b == *partition.backend).unwrap_or(0);
+    PartitionRef { id: id.0, backend: partition.backend.to_string(), label: partition.label(), colour: index(colour) }
+}
+
+fn partition_details(
+    view: &View,
+    claims: &Claims,
+    attributed: Option<(usize, &Attribution)>,
+    id: PartitionId,
+) -> PartitionDetails {
+    let partition = &claims.partitions[id.index()];
+    let (mut call, mut ops, mut overhead, mut other_clock) = (None, Vec::new(), None, false);
+    if let Some((block, attribution)) = attributed {
+        let block = &view.blocks()[block];
+        for (event, belongs) in attribution.events.iter().enumerate() {
+            if belongs.partition != Some(id) {
+                continue;
+            }
+            let info = event_info(block, event, Some((attribution, claims)));
+            let about = &block.events[event];
+            match about.kind {
+                EventKind::DelegateCall if call.is_none() => {
+                    other_clock = about.other_clock;
+                    let inner = block
+                        .events
+                        .iter()
+                        .any(|e| e.kind == EventKind::DelegateOp && e.parent.is_some_and(|p| p.index() == event));
+                    if inner && !other_clock {
+                        overhead = Stats::of(&about.self_samples).map(|s| s.avg);
+                    }
+                    call = Some(info);
+                }
+                EventKind::DelegateCall | EventKind::DelegateOp | EventKind::Scope => ops.push(info),
+                _ => {}
+            }
+        }
+    }
+    PartitionDetails {
+        id: id.0,
+        backend: partition.backend.to_string(),
+        instruction: partition.instruction,
+        nodes: index(partition.nodes.len()),
+        debug_handles: partition.handles.clone(),
+        call,
+        ops,
+        overhead,
+        other_clock,
+    }
+}
+
+/// One event of a block, with what the record says of it.
+pub fn event_info(block: &Block, event: usize, known: Option<(&Attribution, &Claims)>) -> EventInfo {
+    let of = &block.events[event];
+    let belongs = known.and_then(|(attribution, _)| attribution.events.get(event));
+    let nodes: Vec<u32> = belongs.map(|b| b.nodes.iter().map(|n| n.0).collect()).unwrap_or_default();
+    let backend = known.zip(belongs).and_then(|((_, claims), b)| {
+        let partition = b.partition.and_then(|p| claims.partitions.get(p.index()))?;
+        Some(partition.backend.to_string())
+    });
+    let zero = Stats { avg: 0.0, min: 0.0, max: 0.0, p10: 0.0, p50: 0.0, p90: 0.0, total: 0.0 };
+    EventInfo {
+        id: index(event),
+        name: of.name.to_string(),
+        kind: of.kind.as_str().to_owned(),
+        instruction: of.instruction,
+        delegate_debug_id: of.delegate_id.as_ref().map(|id| id.to_string()),
+        backend,
+        debug_handles: belongs.and_then(|b| b.handles.clone()).unwrap_or_default(),
+        shared: nodes.len() > 1,
+        nodes,
+        estimated: false,
+        calls_per_run: calls_per_run(&of.calls),
+        samples: of.samples.iter().take(SAMPLES_SHOWN).map(|ticks| *ticks as f64).collect(),
+        stats: StatsInfo::from(Stats::of(&of.samples).unwrap_or(zero)),
+        metadata: metadata_text(&of.metadata),
+        unmapped: belongs.and_then(|b| b.unmapped).map(|reason| reason.as_str().to_owned()),
+    }
+}
+
+/// Delegate metadata as text where it is text, else as hexadecimal digits.
+fn metadata_text(bytes: &[u8]) -> Option<String> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let shown = &bytes[..bytes.len().min(METADATA_BYTES)];
+    let text = std::str::from_utf8(shown).ok().map(|t| t.trim_end_matches('\0'));
+    let printable = text.filter(|t| !t.is_empty() && t.chars().all(|c| !c.is_control() || c.is_whitespace()));
+    let mut out = match printable {
+        Some(text) => text.to_owned(),
+        None => shown.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "),
+    };
+    if shown.len() < bytes.len() {
+        out.push_str(&format!(" … ({} bytes)", bytes.len()));
+    }
+    Some(out)
+}
+
+fn tensor(graph: &Graph, scope: u32, name: &str) -> Option<TensorInfo> {
+    let meta = graph.tensor(scope, name)?;
+    Some(TensorInfo { name: name.to_owned(), dtype: dtype_name(meta.dtype).to_owned(), shape: meta.shape() })
+}
+
+fn outputs(graph: &Graph, node: NodeId) -> Vec<TensorInfo> {
+    let mut out = Vec::new();
+    let scope = graph.scope_of[node.index()];
+    for output in &graph.sources[node.index()].outputs {
+        let symbol = matches!(output, Arg::Sym(_) | Arg::Syms(_));
+        each_name(output, &mut |name| {
+            out.push(tensor(graph, scope, name).unwrap_or_else(|| TensorInfo {
+                name: name.to_owned(),
+                dtype: if symbol { "symbol" } else { "unknown" }.to_owned(),
+                shape: String::new(),
+            }));
+        });
+    }
+    out
+}
+
+fn arguments(graph: &Graph, node: NodeId) -> Vec<Argument> {
+    let scope = graph.scope_of[node.index()];
+    let mut out = Vec::new();
+    for (name, arg) in &graph.sources[node.index()].inputs {
+        let plain = |kind: &str, text: String| Argument {
+            name: name.to_string(),
+            kind: kind.to_owned(),
+            text,
+            target: None,
+            tensor: None,
+            producer: None,
+        };
+        match arg {
+            Arg::None => out.push(plain("none", "None".to_owned())),
+            Arg::Tensor(value) | Arg::Sym(value) | Arg::Object(value) => {
+                let argument = value_argument(graph, node, scope, name, value);
+                out.push(argument);
+            }
+            Arg::Tensors(values) => {
+                for (i, value) in values.iter().enumerate() {
+                    let name = format!("{name}[{i}]");
+                    out.push(match value {
+                        Some(value) => value_argument(graph, node, scope, &name, value),
+                        None => Argument { name, ..plain("none", "None".to_owned()) },
+                    });
+                }
+            }
+            Arg::Syms(items) => {
+                let texts: Vec<String> = items
+                    .iter()
+                    .map(|item| match item {
+                        Arg::Sym(name) => name.to_string(),
+                        Arg::Plain(text) => text.to_string(),
+                        _ => "None".to_owned(),
+                    })
+                    .collect();
+                out.push(plain("value", format!("[{}]", texts.join(", "))));
+            }
+            Arg::Plain(text) | Arg::Unknown(text) => out.push(plain("value", text.to_string())),
+            Arg::Long { bytes } => out.push(plain("value", format!("(text of {bytes} bytes)"))),
+            Arg::Graph(graph, _) => out.push(plain("graph", graph.to_string())),
+            Arg::Lowered(lowered) => out.push(plain("lowered", format!("module lowered for {}", lowered.backend))),
+        }
+    }
+    out
+}
+
+fn value_argument(graph: &Graph, node: NodeId, scope: u32, name: &str, value: &str) -> Argument {
+    let mut argument = Argument {
+        name: name.to_owned(),
+        kind: "tensor".to_owned(),
+        text: value.to_owned(),
+        target: None,
+        tensor: tensor(graph, scope, value),
+        producer: None,
+    };
+    match graph.value(scope, value) {
+        Some(Value::Output(producer, _)) => {
+            argument.producer = Some(producer.0);
+            if graph.kinds[producer.index()] == NodeKind::Inputs {
+                argument.kind = "input".to_owned();
+            }
+        }
+        Some(Value::Spec(spec)) => {
+            argument.kind = match spec.kind {
+                InputKind::User => "input",
+                other => other.as_str(),
+            }
+            .to_owned();
+            argument.target = Some(spec.target.to_string()).filter(|t| !t.is_empty());
+        }
+        None => {}
+    }
+    if graph.kinds[node.index()] == NodeKind::Outputs {
+        if let Some(spec) = graph.output_spec(value) {
+            argument.name = spec.kind.to_string();
+            argument.target = Some(spec.target.to_string()).filter(|t| !t.is_empty());
+        }
+    }
+    argument
+}
+
+/// Reads `from_node` metadata: what a node was made from, step by step.
+fn lineage(text: &str) -> Vec<Lineage> {
+    let Ok(root) = parse(text.as_bytes()) else { return Vec::new() };
+    let mut out = Vec::new();
+    let mut todo: Vec<(&Json, u32)> = Vec::new();
+    match &root {
+        Json::Array(items) => todo.extend(items.iter().rev().map(|item| (item, 0))),
+        other => todo.push((other, 0)),
+    }
+    while let Some((step, depth)) = todo.pop() {
+        if out.len() >= LINEAGE_STEPS {
+            break;
+        }
+        let text = |key: &str| step.get(key).and_then(Json::as_str).unwrap_or_default();
+        let action = match step.get("action") {
+            Some(Json::Array(actions)) => actions.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(", "),
+            Some(Json::Text(action)) => action.to_string(),
+            _ => String::new(),
+        };
+        let pass = match (text("pass_name"), action.as_str()) {
+            (pass, "") => pass.to_owned(),
+            ("", action) => action.to_owned(),
+            (pass, action) => format!("{pass} ({action})"),
+        };
+        if !text("name").is_empty() {
+            out.push(Lineage {
+                name: text("name").to_owned(),
+                target: short_target(text("target")).to_owned(),
+                pass,
+                depth,
+            });
+        }
+        match step.get("from_node") {
+            Some(Json::Array(items)) => todo.extend(items.iter().rev().map(|item| (item, depth + 1))),
+            Some(inner @ Json::Object(_)) => todo.push((inner, depth + 1)),
+            _ => {}
+        }
+    }
+    out
+}

@@ -1,0 +1,3 @@
+//! What leaves the program: reports for people and their tools.
+
+pub mod report;

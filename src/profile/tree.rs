@@ -1,0 +1,130 @@
+//! The call tree of one run. Events are logged when they end, so whatever an event lies in
+//! is logged behind it.
+
+use rustc_hash::FxHashMap;
+
+use super::EventKind;
+
+/// One entry of a run, with its times put straight.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) kind: EventKind,
+    pub(super) chain: i32,
+    pub(super) instruction: i32,
+    pub(super) start: u64,
+    pub(super) ticks: u64,
+}
+
+impl Entry {
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.ticks)
+    }
+
+    fn holds(&self, inner: &Entry) -> bool {
+        inner.start >= self.start && inner.end() <= self.end()
+    }
+}
+
+/// How many of the framework's own events that follow are tried as the one around an event.
+const FRAMEWORK_TRIED: usize = 16;
+
+/// The tree of a run.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// The entry around each entry.
+    pub(super) parents: Vec<Option<usize>>,
+    /// Delegate calls whose ops cannot fit in them.
+    pub(super) other_clock: Vec<bool>,
+    /// Ticks of each entry without those of its children.
+    pub(super) self_ticks: Vec<u64>,
+}
+
+pub(super) fn build(entries: &[Entry]) -> Tree {
+    let n = entries.len();
+    let mut tree = Tree {
+        parents: vec![None; n],
+        other_clock: vec![false; n],
+        self_ticks: entries.iter().map(|e| e.ticks).collect(),
+    };
+    // From the back: what lies around an event has been met when the event is.
+    let mut calls: FxHashMap<(i32, i32), usize> = FxHashMap::default();
+    let mut operators: FxHashMap<(i32, i32), usize> = FxHashMap::default();
+    let mut framework: Vec<usize> = Vec::new();
+    let mut inside: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for i in (0..n).rev() {
+        let entry = &entries[i];
+        let key = (entry.chain, entry.instruction);
+        let within = |candidates: &[usize]| {
+            candidates.iter().rev().take(FRAMEWORK_TRIED).copied().find(|f| entries[*f].holds(entry))
+        };
+        let numbered = entry.instruction >= 0 && entry.chain >= 0;
+        tree.parents[i] = match entry.kind {
+            EventKind::Framework => {
+                let parent = within(&framework);
+                framework.push(i);
+                parent
+            }
+            EventKind::OperatorCall => {
+                operators.insert(key, i);
+                within(&framework)
+            }
+            EventKind::DelegateCall => {
+                calls.insert(key, i);
+                within(&framework)
+            }
+            EventKind::NativeCall => {
+                let operator = operators.get(&key).copied().filter(|o| numbered && entries[*o].holds(entry));
+                operator.or_else(|| within(&framework))
+            }
+            EventKind::DelegateOp | EventKind::Scope => match calls.get(&key).copied().filter(|_| numbered) {
+                Some(call) => {
+                    inside.entry(call).or_default().push(i);
+                    Some(call)
+                }
+                None => within(&framework),
+            },
+        };
+    }
+
+    // Inside a delegate call: ops in ops, scopes in scopes, by containment.
+    for (call, mut list) in inside {
+        list.reverse();
+        for kind in [EventKind::DelegateOp, EventKind::Scope] {
+            let mut members: Vec<usize> = list
+                .iter()
+                .copied()
+                .filter(|i| entries[*i].kind == kind && entries[call].holds(&entries[*i]))
+                .collect();
+            // Outer ones first: earlier start, later end, logged later.
+            members.sort_by_key(|i| (entries[*i].start, std::cmp::Reverse(entries[*i].end()), std::cmp::Reverse(*i)));
+            let mut open: Vec<usize> = Vec::new();
+            for i in members {
+                let entry = &entries[i];
+                // What has no length at a border lies in neither side.
+                let around = |outer: &usize| {
+                    entries[*outer].holds(entry) && *outer > i && entries[*outer].ticks > entry.ticks && entry.ticks > 0
+                };
+                while open.last().is_some_and(|outer| !around(outer)) {
+                    open.pop();
+                }
+                if let Some(outer) = open.last() {
+                    tree.parents[i] = Some(*outer);
+                }
+                if entry.ticks > 0 {
+                    open.push(i);
+                }
+            }
+        }
+        let ops = list.iter().filter(|i| entries[**i].kind == EventKind::DelegateOp && tree.parents[**i] == Some(call));
+        let sum = ops.fold(0_u64, |sum, i| sum.saturating_add(entries[*i].ticks));
+        tree.other_clock[call] = sum > entries[call].ticks;
+    }
+    for i in 0..n {
+        let Some(parent) = tree.parents[i] else { continue };
+        let elsewhere = entries[i].kind == EventKind::DelegateOp && tree.other_clock[parent];
+        if !elsewhere {
+            tree.self_ticks[parent] = tree.self_ticks[parent].saturating_sub(entries[i].ticks);
+        }
+    }
+    tree
+}
