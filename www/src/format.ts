@@ -1,0 +1,79 @@
+/** Numbers as text. */
+
+export type ScaleName = "ns" | "us" | "ms" | "s" | "cycles" | "cycles-at";
+
+export interface Scale {
+  name: ScaleName;
+  /** Clock rate in Hz, for `cycles-at`. */
+  hertz: number;
+}
+
+const TIMES: [string, number][] = [
+  ["s", 1],
+  ["ms", 1e-3],
+  ["µs", 1e-6],
+  ["ns", 1e-9],
+];
+const CYCLES: [string, number][] = [
+  ["Gcyc", 1e9],
+  ["Mcyc", 1e6],
+  ["kcyc", 1e3],
+  ["cyc", 1],
+];
+
+/** Seconds of one tick; null when ticks are cycles of an unknown rate. */
+export function secondsPerTick(scale: Scale): number | null {
+  switch (scale.name) {
+    case "ns":
+      return 1e-9;
+    case "us":
+      return 1e-6;
+    case "ms":
+      return 1e-3;
+    case "s":
+      return 1;
+    case "cycles":
+      return null;
+    case "cycles-at":
+      return scale.hertz > 0 ? 1 / scale.hertz : null;
+  }
+}
+
+/** Ticks in the largest unit that keeps three digits. */
+export function ticks(value: number, scale: Scale): string {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const seconds = secondsPerTick(scale);
+  const [amount, units] = seconds === null ? [value, CYCLES] : [value * seconds, TIMES];
+  const unit = units.find(([, size]) => Math.abs(amount) >= size * 0.9995) ?? units[units.length - 1];
+  if (!unit) return String(amount);
+  const number = amount / unit[1];
+  const size = Math.abs(number);
+  const digits = unit[1] === 1 && Number.isInteger(number) ? 0 : size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  return `${number.toFixed(digits)} ${unit[0]}`;
+}
+
+/** A fraction as a percentage with up to three digits. */
+export function percent(fraction: number): string {
+  if (!Number.isFinite(fraction)) return "–";
+  const value = fraction * 100;
+  if (value === 0) return "0 %";
+  if (value < 0.01) return "<0.01 %";
+  return `${value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} %`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1000) return `${String(value)} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let at = -1;
+  let size = value;
+  while (size >= 999.5 && at < units.length - 1) {
+    size /= 1000;
+    at++;
+  }
+  return `${size.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2)} ${units[at] ?? "B"}`;
+}
+
+export function count(value: number): string {
+  return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(2);
+}

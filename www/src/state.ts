@@ -1,0 +1,71 @@
+/** What one viewer shows. Plain data; `App` changes it and draws it. */
+
+import type { Scale } from "./format";
+import type {
+  Details, ErrorInfo, EventInfo, Grouping, Metric, OpenProgress, OpenResult, Overlay, Scene, ViewInfo,
+} from "./protocol";
+
+export interface Notice {
+  /** The file it is about; empty when it is about none. */
+  file: string;
+  error: ErrorInfo;
+}
+
+export interface Selection {
+  type: "node" | "group";
+  id: number;
+}
+
+export interface EventSort {
+  column: string;
+  down: boolean;
+}
+
+export interface State {
+  opened: OpenResult | null;
+  view: ViewInfo | null;
+  graph: number | null;
+  block: number | null;
+  grouping: Grouping;
+  metric: Metric;
+  scale: Scale;
+  scene: Scene | null;
+  overlay: Overlay | null;
+  selection: Selection | null;
+  details: Details | null;
+  /** Set while files are opened, once that has taken long enough to be worth telling. */
+  progress: OpenProgress | null;
+  notices: Notice[];
+  diagnosticsOpen: boolean;
+  tab: "graph" | "events";
+  events: EventInfo[] | null;
+  eventFilter: string;
+  eventSort: EventSort;
+  dragging: boolean;
+  samples: { id: string; title: string; about: string }[];
+}
+
+export function initialState(): State {
+  return {
+    opened: null,
+    view: null,
+    graph: null,
+    block: null,
+    grouping: "module",
+    metric: "avg",
+    scale: { name: "ns", hertz: 1e9 },
+    scene: null,
+    overlay: null,
+    selection: null,
+    details: null,
+    progress: null,
+    notices: [],
+    diagnosticsOpen: false,
+    tab: "graph",
+    events: null,
+    eventFilter: "",
+    eventSort: { column: "", down: true },
+    dragging: false,
+    samples: [],
+  };
+}
