@@ -66,15 +66,19 @@ pub const OPEN: u8 = 2;
 
 const LABEL_ADVANCE: f32 = 7.2;
 const SUBLABEL_ADVANCE: f32 = 6.1;
-const MIN_WIDTH: f32 = 108.0;
+const MIN_WIDTH: f32 = 124.0;
 const MAX_WIDTH: f32 = 250.0;
-const NODE_HEIGHT: f32 = 54.0;
-const GROUP_HEIGHT: f32 = 62.0;
+const NODE_HEIGHT: f32 = 60.0;
+const GROUP_HEIGHT: f32 = 64.0;
 /// Height of an open group's title.
 const HEADER: f32 = 34.0;
 const PADDING: f32 = 18.0;
-/// How many items a first view is to show.
-const SCREENFUL: usize = 32;
+/// How many items a first view is to show at most.
+const SCREENFUL: usize = 40;
+/// With fewer items than this there is too little to see: a larger group is opened all the same.
+const TOO_FEW: usize = 14;
+/// As many items as that group may have.
+const LARGEST: usize = 110;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Thing {
@@ -103,7 +107,8 @@ pub fn initial_expansion(input: &SceneInput<'_>) -> Vec<GroupId> {
     let mut open = Vec::new();
     let mut closed: Vec<GroupId> = groups.first().map(|g| g.groups.clone()).unwrap_or_default();
     loop {
-        let fits = |id: &GroupId| content(*id) <= 1 || shown - 1 + content(*id) <= SCREENFUL;
+        let most = if shown < TOO_FEW { LARGEST } else { SCREENFUL };
+        let fits = |id: &GroupId| content(*id) <= 1 || shown - 1 + content(*id) <= most;
         let rank = |id: &GroupId| groups.get(id.index()).map_or(0, |g| g.node_count);
         let next = (0..closed.len()).filter(|i| fits(&closed[*i])).max_by_key(|i| (rank(&closed[*i]), usize::MAX - i));
         let Some(i) = next else { break };

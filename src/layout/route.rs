@@ -12,7 +12,7 @@ const STUB: f32 = 11.0;
 
 /// Places the boxes and routes the edges.
 pub fn draw(items: &[Item], links: &[Link], forward: &[Forward], rows: &Rows, x: &[f32]) -> Placement {
-    let ends = ends(items, links, forward, rows, x);
+    let mut ends = ends(items, links, forward, rows, x);
     let mut heights = vec![0.0_f32; rows.rows.len()];
     for (row, cells) in rows.rows.iter().enumerate() {
         for item in cells.iter().filter_map(|c| rows.cells[*c].item) {
@@ -28,6 +28,18 @@ pub fn draw(items: &[Item], links: &[Link], forward: &[Forward], rows: &Rows, x:
             lane = path.iter().map(|c| x[*c]).collect();
             let last = lane.len() - 1;
             (lane[0], lane[last]) = ends[e];
+            // A step to the side that is smaller than the eye can follow is none.
+            if last == 1 && (lane[0] - lane[1]).abs() < 4.0 {
+                let fixed = |side: Option<f32>| side.is_some();
+                let link = &links[forward[e].link];
+                let (from, to) = if forward[e].reversed { (link.to_x, link.from_x) } else { (link.from_x, link.to_x) };
+                match (fixed(from), fixed(to)) {
+                    (_, false) => lane[1] = lane[0],
+                    (false, true) => lane[0] = lane[1],
+                    (true, true) => {}
+                }
+                ends[e] = (lane[0], lane[1]);
+            }
             for step in 0..last {
                 if (lane[step] - lane[step + 1]).abs() > 0.5 {
                     turns[rows.row_of[path[step]]].push((e, step, lane[step], lane[step + 1]));
@@ -152,7 +164,7 @@ fn ends(items: &[Item], links: &[Link], forward: &[Forward], rows: &Rows, x: &[f
                 let edge = &forward[*e];
                 let link = &links[edge.link];
                 let fixed = if (side == 0) != edge.reversed { link.from_x } else { link.to_x };
-                let place = fixed.map_or(place, |offset| left + offset);
+                let place = fixed.map_or(place.clamp(low, high), |offset| left + offset);
                 if side == 0 {
                     ends[*e].0 = place;
                 } else {

@@ -83,11 +83,11 @@ fn name_kind(name: &str) -> Option<NameKind> {
 }
 
 fn kind_of(dump: &Dump, kinds: &[Option<NameKind>], i: usize) -> EventKind {
-    if dump.chains[i] < 0 {
-        return EventKind::Framework;
-    }
     if dump.delegate_ids[i] != -1 || !dump.text(dump.delegate_texts[i]).is_empty() {
         return EventKind::DelegateOp;
+    }
+    if dump.chains[i] < 0 {
+        return EventKind::Framework;
     }
     match kinds.get(dump.names[i] as usize).copied().flatten() {
         Some(NameKind::Execute) => EventKind::Framework,

@@ -49,7 +49,9 @@ export function ticks(value: number, scale: Scale): string {
   if (!unit) return String(amount);
   const number = amount / unit[1];
   const size = Math.abs(number);
-  const digits = unit[1] === 1 && Number.isInteger(number) ? 0 : size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  // Of single nanoseconds and cycles there are no fractions but in means.
+  const whole = (unit[0] === "ns" || unit[0] === "cyc") && Number.isInteger(value);
+  const digits = whole ? 0 : size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
   return `${number.toFixed(digits)} ${unit[0]}`;
 }
 

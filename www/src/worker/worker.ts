@@ -21,7 +21,8 @@ const scope = self as unknown as {
 
 let session: Session | undefined;
 let memory: WebAssembly.Memory | undefined;
-let cancelled = false;
+/** Set by a message that comes while a file is read. */
+const wish = { cancelled: false };
 let read = 0;
 
 const pause = (): Promise<void> =>
@@ -66,14 +67,14 @@ async function feed(
       if (!current().feed(piece)) return;
       fed += piece.length;
       await tell(fed);
-      if (cancelled) return;
+      if (wish.cancelled) return;
     }
     if (bytes.length === 0) throw new Error("the file could not be read");
   }
 }
 
 async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> {
-  cancelled = false;
+  wish.cancelled = false;
   const all = current();
   all.begin(
     files.map((f) => f.name),
@@ -92,7 +93,7 @@ async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> 
       scope.postMessage({ kind: "progress", progress }, []);
       await pause();
     });
-    if (cancelled) {
+    if (wish.cancelled) {
       all.abort();
       throw { code: "cancelled", message: "Opening was cancelled.", place: "", next: "" };
     }
@@ -102,7 +103,7 @@ async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> 
   return result;
 }
 
-const calls: { [K in keyof Calls]: (args: Calls[K]["args"]) => Promise<unknown> | unknown } = {
+const calls: { [K in keyof Calls]: (args: Calls[K]["args"]) => unknown } = {
   open: ({ files }) => open(files.map((file) => ({ name: file.name, blob: file }))),
   openBytes: ({ files }) =>
     open(files.map(({ name, bytes }) => ({ name, blob: new Blob([bytes as Uint8Array<ArrayBuffer>]) }))),
@@ -127,7 +128,7 @@ const calls: { [K in keyof Calls]: (args: Calls[K]["args"]) => Promise<unknown> 
 function buffers(value: unknown): Transferable[] {
   if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
   if (value === null || typeof value !== "object" || Array.isArray(value)) return [];
-  return Object.values(value).filter((v) => ArrayBuffer.isView(v)).map((v) => (v as ArrayBufferView).buffer as ArrayBuffer);
+  return Object.values(value).filter((v) => ArrayBuffer.isView(v)).map((v) => v.buffer as ArrayBuffer);
 }
 
 function errorInfo(error: unknown): ErrorInfo {
@@ -145,7 +146,7 @@ scope.onmessage = (event) => {
     return;
   }
   if (message.kind === "cancel") {
-    cancelled = true;
+    wish.cancelled = true;
     return;
   }
   const { id, name, args } = message;
