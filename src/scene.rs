@@ -64,10 +64,10 @@ pub const CLOSED: u8 = 1;
 /// Kind of an item that is an open group.
 pub const OPEN: u8 = 2;
 
-const LABEL_ADVANCE: f32 = 7.2;
-const SUBLABEL_ADVANCE: f32 = 6.1;
-const MIN_WIDTH: f32 = 124.0;
-const MAX_WIDTH: f32 = 250.0;
+const LABEL_ADVANCE: f32 = 8.1;
+const SUBLABEL_ADVANCE: f32 = 6.7;
+const MIN_WIDTH: f32 = 128.0;
+const MAX_WIDTH: f32 = 270.0;
 const NODE_HEIGHT: f32 = 60.0;
 const GROUP_HEIGHT: f32 = 64.0;
 /// Height of an open group's title.

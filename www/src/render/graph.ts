@@ -13,8 +13,9 @@ const SVG = "http://www.w3.org/2000/svg";
 const LIVE = 1500;
 const NODE = 0;
 const OPEN = 2;
-const LABEL_ADVANCE = 7.2;
-const SUBLABEL_ADVANCE = 6.1;
+/** As in `src/scene.rs`: text is measured by a fixed advance, so that layout needs no page. */
+const LABEL_ADVANCE = 8.1;
+const SUBLABEL_ADVANCE = 6.7;
 
 interface Actions {
   select(selection: Selection | null): void;
@@ -383,7 +384,7 @@ export class GraphView {
     g.setAttribute("aria-label", about.join(", "));
     make("title", {}, g).textContent = about.join("\n");
     make("rect", { class: "box", width, height, rx: kind === OPEN ? 12 : 8 }, g);
-    if (shared) make("rect", { class: "shared", width, height, rx: 8, fill: "url(#hatch)" }, g);
+    if (shared && kind === NODE) make("rect", { class: "shared", width, height, rx: 8, fill: "url(#hatch)" }, g);
     if (partition) make("path", { class: `stripe backend-${String(partition.colour % 6)}`, d: `M8 0 H5 A5 5 0 0 0 0 5 V${String(height - 5)} A5 5 0 0 0 5 ${String(height)} H8 Z` }, g);
     const indent = 14;
     if (kind === OPEN) {
@@ -398,7 +399,7 @@ export class GraphView {
         const sub = make("tspan", { class: "sublabel", dx: 8 }, title);
         sub.textContent = cut(sublabel, left, SUBLABEL_ADVANCE);
       }
-      if (text) make("text", { class: "value", x: width - 14, y: 21, "text-anchor": "end" }, g).textContent = text;
+      if (text) make("text", { class: "value", x: width - 14, y: 21, "text-anchor": "end" }, g).textContent = `${shared ? "∥ " : ""}${text}`;
       return g;
     }
     const closed = kind !== NODE;

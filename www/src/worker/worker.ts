@@ -22,7 +22,8 @@ const scope = self as unknown as {
 let session: Session | undefined;
 let memory: WebAssembly.Memory | undefined;
 /** Set by a message that comes while a file is read. */
-const wish = { cancelled: false };
+const wish: { cancelled: boolean } = { cancelled: false };
+const isCancelled = (): boolean => wish.cancelled;
 let read = 0;
 
 const pause = (): Promise<void> =>
@@ -67,7 +68,7 @@ async function feed(
       if (!current().feed(piece)) return;
       fed += piece.length;
       await tell(fed);
-      if (wish.cancelled) return;
+      if (isCancelled()) return;
     }
     if (bytes.length === 0) throw new Error("the file could not be read");
   }
@@ -93,7 +94,7 @@ async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> 
       scope.postMessage({ kind: "progress", progress }, []);
       await pause();
     });
-    if (wish.cancelled) {
+    if (isCancelled()) {
       all.abort();
       throw { code: "cancelled", message: "Opening was cancelled.", place: "", next: "" };
     }

@@ -1,0 +1,234 @@
+// The self-contained page as a user meets it: opened from file://, files chosen or dropped,
+// figures read from the document. Nothing may leave the page.
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { corpus, fixture, launch, openFiles, openPage, ticks } from "./browser.mjs";
+
+let browser;
+let scratch;
+before(async () => {
+  browser = await launch();
+  scratch = mkdtempSync(path.join(tmpdir(), "etscope-"));
+});
+after(async () => {
+  await browser.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+/** Runs a test on a fresh page; it fails on anything that went wrong there. */
+const onPage = (name, body, options) =>
+  test(name, async () => {
+    const { page, trouble, close } = await openPage(browser, options);
+    try {
+      await body(page, trouble);
+      assert.deepEqual(trouble, []);
+    } finally {
+      await close();
+    }
+  });
+
+const items = (page) => page.locator("g[data-item]").count();
+
+const pairs = [
+  ["opt125m_portable.etrecord", "opt125m_portable_figures.etdp", { execute: 9_082_182_138, delegate: 0 }],
+  ["opt125m_xnnpack.etrecord", "opt125m_xnnpack_figures.etdp", { execute: 125_200_292, delegate: 116_700_000 }],
+  ["mobilenetv2_fp32_ethosu.etrecord", "mobilenetv2_fp32_ethosu.etdp", { execute: 394_945_008, delegate: 0 }],
+  ["mobilenetv2_int8_ethosu.etrecord", "mobilenetv2_int8_ethosu.etdp", { execute: 6_589_965, delegate: 96_900 }],
+  ["mobilenetv2_lrn_int8_ethosu.etrecord", "mobilenetv2_lrn_int8_ethosu.etdp", { execute: 1_699_996_463, delegate: 152_000 }],
+];
+for (const [record, dump, figures] of pairs) {
+  onPage(`${record} with ${dump} shows the published figures`, async (page) => {
+    await openFiles(page, record, dump);
+    assert.equal(await ticks(page, "execute"), figures.execute);
+    assert.equal(await ticks(page, "split-delegate"), figures.delegate);
+    const parts = ["split-native", "split-delegate", "split-framework-tax", "split-rest"];
+    let sum = 0;
+    for (const part of parts) sum += await ticks(page, part);
+    assert.equal(sum, figures.execute);
+    assert.equal(Number(await page.getByTestId("fit").getAttribute("data-fit")), 1);
+    assert.ok((await items(page)) > 8);
+    assert.ok((await page.locator("g[data-item] .value").count()) > 3);
+    assert.ok(await page.getByTestId("legend").isVisible());
+    assert.equal(await page.getByTestId("banner").count(), 0);
+  });
+}
+
+onPage("grouping, metric and time scale can be chosen", async (page) => {
+  await openFiles(page, "opt125m_xnnpack.etrecord", "opt125m_xnnpack_figures.etdp");
+  await page.getByTestId("grouping-delegate").click();
+  const partition = page.locator('g[data-item][data-label^="partition "]').first();
+  await partition.waitFor();
+  await partition.click({ position: { x: 60, y: 10 } });
+  await page.getByTestId("panel").getByText("XnnpackBackend").first().waitFor();
+  await page.getByTestId("panel").getByText("DELEGATE_CALL").first().waitFor();
+  await page.getByTestId("grouping-flat").click();
+  await page.waitForFunction(() => document.querySelectorAll('g[data-kind="closed"], g[data-kind="open"]').length === 0);
+  await page.getByTestId("grouping-module").click();
+  await page.locator('g[data-kind="open"][data-label="model"]').waitFor();
+  const model = page.locator('g[data-kind="open"][data-label="model"]');
+  const average = Number(await model.getAttribute("data-ticks"));
+  await page.getByTestId("metric-select").selectOption("share");
+  await page.waitForFunction((avg) => Number(document.querySelector('g[data-label="model"]')?.getAttribute("data-ticks")) < 1 && avg > 1, average);
+  assert.ok(Math.abs(Number(await model.getAttribute("data-ticks")) - average / 125_200_292) < 1e-9);
+  await page.getByTestId("scale-select").selectOption("cycles");
+  await page.waitForFunction(() => document.querySelector('[data-testid="execute"]')?.textContent === "125 Mcyc");
+  await page.getByTestId("scale-select").selectOption("cycles-at");
+  await page.getByTestId("clock-hz").fill("500");
+  await page.getByTestId("clock-hz").press("Enter");
+  await page.waitForFunction(() => document.querySelector('[data-testid="execute"]')?.textContent === "250 ms");
+});
+
+onPage("the panel tells all of a node", async (page) => {
+  await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
+  await page.getByTestId("graph").focus();
+  await page.keyboard.press("f");
+  await page.locator('g[data-item][data-label="addmm"]').first().click();
+  const panel = page.getByTestId("panel");
+  for (const text of ["aten.addmm.default", "Debug handle", "Arguments", "mat1", "parameter", "float32", "native_call_addmm.out", "Stack trace", "Made from"]) {
+    await panel.getByText(text).first().waitFor({ state: "attached" });
+  }
+});
+
+onPage("a group opens and closes in place", async (page) => {
+  await openFiles(page, "opt125m_portable.etrecord", "opt125m_portable.etdp");
+  const group = page.locator('g[data-kind="closed"][data-label="embed_tokens"]');
+  const before = await group.locator(".box").boundingBox();
+  await group.dblclick({ position: { x: 60, y: 30 } });
+  const open = page.locator('g[data-kind="open"][data-label="embed_tokens"]');
+  await open.waitFor();
+  const after = await open.locator(".box").boundingBox();
+  assert.ok(Math.abs(before.x - after.x) < 3 && Math.abs(before.y - after.y) < 3, JSON.stringify([before, after]));
+  await open.dblclick({ position: { x: 60, y: 12 } });
+  await group.waitFor();
+});
+
+onPage("the keyboard moves, opens and shows all", async (page) => {
+  await openFiles(page, "opt125m_portable.etrecord", "opt125m_portable.etdp");
+  await page.getByTestId("graph").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.locator("g.item.selected").first().waitFor();
+  const first = await page.locator("g.item.selected").first().getAttribute("data-item");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction((f) => document.querySelector("g.item.selected")?.getAttribute("data-item") !== f, first);
+  await page.keyboard.press("f");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("g.item.selected"));
+});
+
+onPage("files are told apart by content, whatever they are called", async (page) => {
+  const [a, b] = [path.join(scratch, "graph"), path.join(scratch, "profile.bin")];
+  copyFileSync(fixture("tiny_cnn.etrecord"), a);
+  copyFileSync(fixture("tiny_cnn.etdp"), b);
+  await openFiles(page, b, a);
+  assert.equal(await ticks(page, "execute"), 308_455);
+});
+
+onPage("dropped files open", async (page) => {
+  const files = ["tiny_cnn.etrecord", "tiny_cnn.etdp"].map((name) => ({ name, data: readFileSync(path.join(corpus, name)).toString("base64") }));
+  const transfer = await page.evaluateHandle((list) => {
+    const data = new DataTransfer();
+    for (const { name, data: base64 } of list) {
+      data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+    }
+    return data;
+  }, files);
+  await page.getByTestId("drop").dispatchEvent("drop", { dataTransfer: transfer });
+  await page.getByTestId("execute").waitFor();
+  assert.equal(await ticks(page, "execute"), 308_455);
+});
+
+onPage("a dump alone shows the table of its events", async (page) => {
+  await openFiles(page, "mv2_portable.etdp");
+  await page.getByTestId("event-table").locator("tr[data-event]").first().waitFor();
+  assert.equal(await page.getByTestId("runs").getAttribute("data-count"), "5");
+  await page.getByPlaceholder("Filter events").fill("convolution");
+  await page.getByText("52 of 305 events").waitFor();
+});
+
+onPage("a record alone shows its graph", async (page) => {
+  await openFiles(page, "mv2_portable.etrecord");
+  await page.locator("g[data-item]").first().waitFor();
+  assert.equal(await page.locator("g[data-item] .value").count(), 0);
+  assert.match(await page.getByTestId("header").textContent(), /Only the graph is open/);
+});
+
+onPage("two dumps of one record are two views", async (page) => {
+  await openFiles(page, "opt125m_portable.etrecord", "opt125m_portable.etdp", "opt125m_portable_figures.etdp");
+  const options = page.getByTestId("view-select").locator("option");
+  assert.equal(await options.count(), 2);
+  const first = await ticks(page, "execute");
+  const other = await options.evaluateAll((list) => list.find((o) => !o.selected).value);
+  await page.getByTestId("view-select").selectOption(other);
+  await page.waitForFunction((f) => Number(document.querySelector('[data-testid="execute"]')?.dataset.ticks) !== f, first);
+});
+
+onPage("a dump of another model gives a banner with the differences", async (page) => {
+  await openFiles(page, "tiny_cnn.etrecord", "mv2_portable.etdp");
+  await page.getByTestId("banner").waitFor();
+  assert.match(await page.getByTestId("banner").textContent(), /do not seem to belong together/);
+  assert.ok((await page.getByTestId("banner").locator("li").count()) > 0);
+  await page.getByTestId("diagnostics-badge").click();
+  assert.ok((await page.getByTestId("diagnostics-list").locator("details").count()) > 0);
+});
+
+onPage("bad files give a message with the next step, and nothing open is lost", async (page) => {
+  await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
+  const record = readFileSync(fixture("tiny_cnn.etrecord"));
+  const dump = readFileSync(fixture("tiny_cnn.etdp"));
+  const wrong = Buffer.from(dump);
+  wrong.write("XX99", 8);
+  const far = Buffer.from(dump);
+  far.writeUInt32LE(0xfffffff0, 4);
+  const bad = { "empty.etdp": Buffer.alloc(0), "half.etrecord": record.subarray(0, record.length / 2), "wrong.etdp": wrong,
+    "far.etdp": far, "text.etrecord": Buffer.from("no zip at all\n".repeat(20)) };
+  for (const [name, bytes] of Object.entries(bad)) {
+    const file = path.join(scratch, name);
+    writeFileSync(file, bytes);
+    await openFiles(page, file);
+    const message = await page.getByTestId("errors").textContent();
+    assert.match(message, new RegExp(name.replace(".", "\\.")));
+    assert.match(message, /Choose|Copy|copy|get it again/, message);
+    assert.equal(await ticks(page, "execute"), 308_455);
+  }
+});
+
+onPage("a name from outside is text, never markup", async (page) => {
+  const file = { name: '<img src=x onerror="document.title=1">.etdp', mimeType: "", buffer: readFileSync(fixture("tiny_cnn.etdp")) };
+  await openFiles(page, file);
+  assert.match(await page.getByTestId("header").textContent(), /<img src=x/);
+  assert.equal(await page.title(), "etscope");
+  assert.equal(await page.locator("header img").count(), 0);
+});
+
+onPage("the sample opens without a network", async (page) => {
+  await page.context().setOffline(true);
+  await page.getByTestId("sample-gap_xnnpack").click();
+  await page.getByTestId("execute").waitFor();
+  assert.equal(await ticks(page, "execute"), 572_066);
+});
+
+onPage("the address can name a sample", async (page) => {
+  await page.getByTestId("execute").waitFor();
+  assert.equal(await ticks(page, "execute"), 572_066);
+}, { hash: "#sample=gap_xnnpack" });
+
+test("the page's policy lets nothing out", async () => {
+  const { page, close } = await openPage(browser);
+  const outcome = await page.evaluate(async () => {
+    const blocked = [];
+    addEventListener("securitypolicyviolation", (event) => blocked.push(event.effectiveDirective));
+    const fetched = await fetch("https://example.invalid/").then(() => "fetched", () => "refused");
+    const script = document.createElement("script");
+    script.textContent = "window.injected = true";
+    document.body.append(script);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return { blocked, fetched, injected: "injected" in window };
+  });
+  assert.equal(outcome.fetched, "refused");
+  assert.equal(outcome.injected, false);
+  assert.ok(outcome.blocked.includes("connect-src"), JSON.stringify(outcome));
+  await close();
+});
