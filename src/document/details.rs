@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::info::{
-    Argument, EventInfo, EventTable, Field, GroupDetails, Lineage, Location, LoweredInfo, NodeDetails, OpTypeInfo,
-    PartitionDetails, PartitionRef, SAMPLES_SHOWN, StatsInfo, TensorInfo,
+    Argument, EventInfo, EventTable, Field, GroupDetails, Lineage, Location, LoweredInfo, NodeDetails, NodeRef,
+    OpTypeInfo, PartitionDetails, PartitionRef, SAMPLES_SHOWN, StatsInfo, TensorInfo,
 };
 use super::view::{View, index};
 use super::{Document, not_found};
@@ -58,7 +58,7 @@ impl Document {
             }
         }
         let (producers, consumers) = of.neighbours();
-        let ids = |nodes: &[NodeId]| nodes.iter().map(|n| n.0).collect();
+        let ids = |nodes: &[NodeId]| nodes.iter().map(|n| NodeRef { id: n.0, label: of.label(*n) }).collect();
         let class = of.module_class(id);
         const SHOWN_ELSEWHERE: [&str; 4] = ["stack_trace", "nn_module_stack", "debug_handle", "from_node"];
         let lineage = source.meta("from_node").map(lineage).unwrap_or_default();

@@ -360,6 +360,16 @@ pub struct LoweredInfo {
     pub length: u64,
 }
 
+/// A node as others refer to it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRef {
+    /// The node.
+    pub id: u32,
+    /// What is written on it.
+    pub label: String,
+}
+
 /// All that is known of a node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -392,9 +402,9 @@ pub struct NodeDetails {
     /// Its outputs.
     pub outputs: Vec<TensorInfo>,
     /// Nodes that read it.
-    pub consumers: Vec<u32>,
+    pub consumers: Vec<NodeRef>,
     /// Nodes that it reads.
-    pub producers: Vec<u32>,
+    pub producers: Vec<NodeRef>,
     /// Where in the model's source it was made.
     pub stack_trace: Option<String>,
     /// What it was made from.

@@ -79,3 +79,8 @@ export function bytes(value: number): string {
 export function count(value: number): string {
   return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(2);
 }
+
+/** What an event is called: delegate ops often have an id and no name. */
+export function eventName(event: { name: string; delegateDebugId: string | null }): string {
+  return event.name || (event.delegateDebugId ?? "(no name)");
+}

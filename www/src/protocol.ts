@@ -159,7 +159,7 @@ export interface Scene {
   kinds: Uint8Array;
   /** Node id or group id, by kind. */
   ids: Uint32Array;
-  /** Index of the open group it lies in, or -1 (Int32). */
+  /** Index of the open group it lies in, or -1. */
   parents: Int32Array;
   /** x, y, width, height of each item, absolute. */
   boxes: Float32Array;
@@ -270,6 +270,12 @@ export interface Lineage {
   depth: number;
 }
 
+/** A node as others refer to it. */
+export interface NodeRef {
+  id: number;
+  label: string;
+}
+
 export interface NodeDetails {
   type: "node";
   id: number;
@@ -287,8 +293,8 @@ export interface NodeDetails {
   partition: PartitionRef | null;
   arguments: Argument[];
   outputs: Tensor[];
-  consumers: number[];
-  producers: number[];
+  consumers: NodeRef[];
+  producers: NodeRef[];
   stackTrace: string | null;
   lineage: Lineage[];
   metadata: Field[];

@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { styleMap } from "lit/directives/style-map.js";
 import type { App } from "../app";
-import { bytes, count, percent, ticks } from "../format";
+import { bytes, count, eventName, percent, ticks } from "../format";
 import type { Argument, EventInfo, GroupDetails, NodeDetails, PartitionDetails, Stats } from "../protocol";
 
 export function details(app: App): TemplateResult {
@@ -34,13 +34,6 @@ function link(app: App, id: number, text: string): TemplateResult {
   return html`<button class="link" @click=${() => void app.jump(id)}>${text}</button>`;
 }
 
-function label(app: App, id: number): string {
-  const { scene } = app.state;
-  if (!scene) return `node ${String(id)}`;
-  for (let i = 0; i < scene.ids.length; i++) if (scene.kinds[i] === 0 && scene.ids[i] === id) return scene.labels[i] ?? "";
-  return `node ${String(id)}`;
-}
-
 function node(app: App, d: NodeDetails, close: TemplateResult): TemplateResult {
   return html`
     <div class="head"><div><h2>${d.op}</h2><p class="muted mono">${d.name}</p></div>${close}</div>
@@ -59,8 +52,8 @@ function node(app: App, d: NodeDetails, close: TemplateResult): TemplateResult {
       : nothing}
     ${d.producers.length + d.consumers.length > 0
       ? section("Neighbours", fields([
-          ["Reads from", d.producers.length > 0 ? html`${d.producers.slice(0, 40).map((id) => html`${link(app, id, label(app, id))} `)}` : nothing],
-          ["Read by", d.consumers.length > 0 ? html`${d.consumers.slice(0, 40).map((id) => html`${link(app, id, label(app, id))} `)}` : nothing],
+          ["Reads from", d.producers.length > 0 ? html`${d.producers.slice(0, 40).map((n) => html`${link(app, n.id, n.label)} `)}` : nothing],
+          ["Read by", d.consumers.length > 0 ? html`${d.consumers.slice(0, 40).map((n) => html`${link(app, n.id, n.label)} `)}` : nothing],
         ]))
       : nothing}
     ${d.lowered
@@ -112,8 +105,8 @@ function events(app: App, list: EventInfo[]): TemplateResult {
   const total = execute(app);
   return html`${list.map(
     (e) => html`<div class="event">
-      <div class="row"><b class="grow">${e.name || "(no name)"}</b><span class="num strong">${ticks(e.stats.avg, app.state.scale)}</span></div>
-      <div class="row small muted"><span class="grow">${e.kind}${e.instruction === null ? "" : ` · instruction ${String(e.instruction)}`}${e.delegateDebugId !== null && e.delegateDebugId !== e.name ? ` · ${e.delegateDebugId}` : ""}${e.callsPerRun === 1 ? "" : ` · ${count(e.callsPerRun)} calls`}</span><span class="num">${percent(e.stats.avg / total)}</span></div>
+      <div class="row"><b class="grow">${eventName(e)}</b><span class="num strong">${ticks(e.stats.avg, app.state.scale)}</span></div>
+      <div class="row small muted"><span class="grow">${e.kind}${e.instruction === null ? "" : ` · instruction ${String(e.instruction)}`}${e.delegateDebugId !== null && e.delegateDebugId !== eventName(e) ? ` · ${e.delegateDebugId}` : ""}${e.callsPerRun === 1 ? "" : ` · ${count(e.callsPerRun)} calls`}</span><span class="num">${percent(e.stats.avg / total)}</span></div>
       ${e.shared ? html`<p class="small muted">∥ one cost of ${count(e.nodes.length)} nodes; groups count it once</p>` : nothing}
       ${e.samples.length > 1 ? html`${strip(e.samples)}${stats(app, e.stats)}
         <details class="small"><summary class="muted">${count(e.samples.length)} samples</summary><p class="mono samples">${e.samples.slice(0, 400).map((v) => ticks(v, app.state.scale)).join(" · ")}</p></details>` : nothing}

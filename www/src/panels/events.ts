@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { styleMap } from "lit/directives/style-map.js";
 import type { App } from "../app";
-import { count, percent, ticks } from "../format";
+import { count, eventName, percent, ticks } from "../format";
 import type { EventInfo } from "../protocol";
 
 const ROW = 28;
@@ -18,7 +18,7 @@ interface Column {
 }
 
 const COLUMNS: Column[] = [
-  { id: "name", label: "Event", number: false, value: (e) => e.name },
+  { id: "name", label: "Event", number: false, value: eventName },
   { id: "kind", label: "Kind", number: false, value: (e) => e.kind },
   { id: "instruction", label: "Instr.", number: true, value: (e) => e.instruction ?? -1 },
   { id: "backend", label: "Backend", number: false, value: (e) => e.backend ?? "" },
@@ -85,9 +85,9 @@ function row(app: App, event: EventInfo, execute: number): TemplateResult {
   const { scale, view } = app.state;
   const t = (value: number): string => ticks(value, scale);
   const node = event.nodes[0];
-  const name = event.name || "(no name)";
+  const name = eventName(event);
   return html`<tr data-event=${event.id}>
-    <td class="name" title=${event.unmapped && view?.record ? `${name}\n${event.unmapped}` : name}>${name}${event.delegateDebugId !== null && event.delegateDebugId !== event.name ? html` <span class="muted">${event.delegateDebugId}</span>` : nothing}</td>
+    <td class="name" title=${event.unmapped && view?.record ? `${name}\n${event.unmapped}` : name}>${name}${event.delegateDebugId !== null && event.delegateDebugId !== name ? html` <span class="muted">${event.delegateDebugId}</span>` : nothing}</td>
     <td class="muted">${event.kind}</td>
     <td class="num">${event.instruction ?? ""}</td>
     <td>${event.backend ?? ""}</td>
