@@ -87,10 +87,11 @@ pub fn attribute(graph: &Graph, maps: &MethodMaps, claims: &Claims, block: &Bloc
     // Delegate ops by their call, for what is left of the call's time.
     let mut inside: FxHashMap<EventId, Vec<usize>> = FxHashMap::default();
     for (index, event) in block.events.iter().enumerate() {
-        if event.kind == EventKind::DelegateOp && is_precise(claims, &all.events[index]) {
-            if let Some(call) = call_of(block, event) {
-                inside.entry(call).or_default().push(index);
-            }
+        if event.kind == EventKind::DelegateOp
+            && is_precise(claims, &all.events[index])
+            && let Some(call) = call_of(block, event)
+        {
+            inside.entry(call).or_default().push(index);
         }
     }
     for (index, event) in block.events.iter().enumerate() {

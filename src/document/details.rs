@@ -478,11 +478,11 @@ fn value_argument(graph: &Graph, node: NodeId, scope: u32, name: &str, value: &s
         }
         None => {}
     }
-    if graph.kinds[node.index()] == NodeKind::Outputs {
-        if let Some(spec) = graph.output_spec(value) {
-            argument.name = spec.kind.to_string();
-            argument.target = Some(spec.target.to_string()).filter(|t| !t.is_empty());
-        }
+    if graph.kinds[node.index()] == NodeKind::Outputs
+        && let Some(spec) = graph.output_spec(value)
+    {
+        argument.name = spec.kind.to_string();
+        argument.target = Some(spec.target.to_string()).filter(|t| !t.is_empty());
     }
     argument
 }

@@ -236,10 +236,10 @@ impl Document {
         if block as usize >= of.blocks().len() {
             return Err(not_found("block", block));
         }
-        if let Some(method) = method {
-            if !of.graphs().iter().any(|g| *g.method == *method) {
-                return Err(Error::new(Code::NotFound, format!("the record has no method `{method}`")));
-            }
+        if let Some(method) = method
+            && !of.graphs().iter().any(|g| *g.method == *method)
+        {
+            return Err(Error::new(Code::NotFound, format!("the record has no method `{method}`")));
         }
         of.choose(block as usize, method);
         self.view_info(view)

@@ -437,10 +437,10 @@ impl Sink for ProgramSink {
                 _ => Nested::No,
             };
         }
-        if let Nested::Yes { scanner, failed, .. } = &mut self.nested {
-            if !*failed {
-                *failed = if plain { scanner.feed_plain(bytes) } else { scanner.feed(bytes) }.is_err();
-            }
+        if let Nested::Yes { scanner, failed, .. } = &mut self.nested
+            && !*failed
+        {
+            *failed = if plain { scanner.feed_plain(bytes) } else { scanner.feed(bytes) }.is_err();
         }
         self.builder.string_bytes(bytes);
         Ok(())
@@ -449,13 +449,13 @@ impl Sink for ProgramSink {
         let nested = std::mem::take(&mut self.nested);
         if let Nested::Yes { at: start, mut scanner, failed } = nested {
             let complete = !failed && scanner.finish().is_ok();
-            if let Collect::Lowered(mut lowered) = scanner.into_sink().collect {
-                if !lowered.backend.is_empty() {
-                    lowered.offset = start;
-                    lowered.length = at - start;
-                    lowered.complete = complete;
-                    return self.add(Value::Lowered(lowered));
-                }
+            if let Collect::Lowered(mut lowered) = scanner.into_sink().collect
+                && !lowered.backend.is_empty()
+            {
+                lowered.offset = start;
+                lowered.length = at - start;
+                lowered.complete = complete;
+                return self.add(Value::Lowered(lowered));
             }
         }
         let value = self.builder.end_string(at)?;

@@ -120,9 +120,9 @@ impl Reader {
             return Err(error);
         }
         let programs = |wanted: fn(&str) -> bool| {
-            let mut list = VecDeque::new();
+            let mut list: VecDeque<Box<str>> = VecDeque::new();
             for name in names.iter().filter(|n| wanted(module_of(n)) && !is_bulk(n) && !n.ends_with('/')) {
-                if !list.iter().any(|known: &Box<str>| **known == **name) {
+                if !list.iter().any(|known| **known == **name) {
                     list.push_back(name.as_str().into());
                 }
             }
@@ -298,12 +298,12 @@ impl Reader {
 /// A single program is saved as `forward`, while the maps keep its real name.
 fn name_methods(record: &mut Record) {
     let Record { programs, maps, .. } = record;
-    if let [only] = programs.as_mut_slice() {
-        if !maps.contains_key(&only.method) && maps.len() == 1 {
-            if let Some(name) = maps.keys().next() {
-                only.method = name.clone();
-            }
-        }
+    if let [only] = programs.as_mut_slice()
+        && !maps.contains_key(&only.method)
+        && maps.len() == 1
+        && let Some(name) = maps.keys().next()
+    {
+        only.method = name.clone();
     }
 }
 

@@ -30,10 +30,11 @@ pub fn assign(items: &[Item], linked: &[bool], forward: &[Forward]) -> Vec<usize
     }
     // What nothing feeds moves down to its first reader.
     for node in order.iter().rev() {
-        if sources[*node] == 0 && items[*node].pin == Pin::Free {
-            if let Some(first) = out[*node].iter().map(|l| rank[*l]).min() {
-                rank[*node] = first.saturating_sub(1).max(base);
-            }
+        if sources[*node] == 0
+            && items[*node].pin == Pin::Free
+            && let Some(first) = out[*node].iter().map(|l| rank[*l]).min()
+        {
+            rank[*node] = first.saturating_sub(1).max(base);
         }
     }
     let last = (0..n).filter(|i| linked[*i] && items[*i].pin != Pin::Last).map(|i| rank[i] + 1).max().unwrap_or(0);

@@ -157,10 +157,10 @@ impl Graph {
         }];
         while let Some(top) = stack.last_mut() {
             let Some(mut node) = top.nodes.next() else {
-                if let Some(done) = stack.pop() {
-                    if let Some(owner) = done.owner {
-                        joins.push((owner, done.scope, done.outputs));
-                    }
+                if let Some(done) = stack.pop()
+                    && let Some(owner) = done.owner
+                {
+                    joins.push((owner, done.scope, done.outputs));
                 }
                 continue;
             };

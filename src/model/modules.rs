@@ -104,10 +104,11 @@ impl Modules {
         for step in steps.iter().filter(|s| !s.path.is_empty()) {
             at = self.child(at, step.path, step.class);
         }
-        if let (Modules::ROOT, Some(root)) = (from, steps.first().filter(|s| s.path.is_empty())) {
-            if self.list[0].class.is_empty() && !root.class.contains("<locals>") {
-                self.list[0].class = root.class.into();
-            }
+        if let (Modules::ROOT, Some(root)) = (from, steps.first().filter(|s| s.path.is_empty()))
+            && self.list[0].class.is_empty()
+            && !root.class.contains("<locals>")
+        {
+            self.list[0].class = root.class.into();
         }
         at
     }

@@ -10,12 +10,15 @@ use crate::etdump::{Dump, TextId};
 /// What tells the events of a run apart.
 type Signature = (TextId, i32, i32, i32, TextId);
 
+/// What runs of one block have in common: name, bundled input, signatures in order.
+type Shape = (TextId, Option<i32>, Box<[u32]>);
+
 /// Gathers the runs of a dump into blocks.
 pub fn build(dump: &Dump) -> Profile {
     let mut profile = Profile { blocks: Vec::new(), diagnostics: dump.diagnostics.clone() };
     let kinds: Vec<Option<NameKind>> = dump.texts.iter().map(|name| name_kind(name)).collect();
     let mut signatures: FxHashMap<Signature, u32> = FxHashMap::default();
-    let mut shapes: FxHashMap<(TextId, Option<i32>, Box<[u32]>), usize> = FxHashMap::default();
+    let mut shapes: FxHashMap<Shape, usize> = FxHashMap::default();
     // Where a signature stands among the events of the run at hand: (run + 1, position).
     let mut positions: Vec<(u32, u32)> = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();

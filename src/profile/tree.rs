@@ -119,11 +119,11 @@ pub(super) fn build(entries: &[Entry]) -> Tree {
         let sum = ops.fold(0_u64, |sum, i| sum.saturating_add(entries[*i].ticks));
         tree.other_clock[call] = sum > entries[call].ticks;
     }
-    for i in 0..n {
+    for (i, entry) in entries.iter().enumerate() {
         let Some(parent) = tree.parents[i] else { continue };
-        let elsewhere = entries[i].kind == EventKind::DelegateOp && tree.other_clock[parent];
+        let elsewhere = entry.kind == EventKind::DelegateOp && tree.other_clock[parent];
         if !elsewhere {
-            tree.self_ticks[parent] = tree.self_ticks[parent].saturating_sub(entries[i].ticks);
+            tree.self_ticks[parent] = tree.self_ticks[parent].saturating_sub(entry.ticks);
         }
     }
     tree

@@ -388,10 +388,10 @@ impl<S: Sink> Scanner<S> {
             _ => {}
         }
         let text = std::str::from_utf8(&self.text).unwrap_or("");
-        if let Ok(value) = text.parse::<i64>() {
-            if !text.starts_with('+') {
-                return self.sink.integer(value);
-            }
+        if let Ok(value) = text.parse::<i64>()
+            && !text.starts_with('+')
+        {
+            return self.sink.integer(value);
         }
         // `f64::from_str` also takes words such as `inf`: a number starts with a digit or a minus.
         let digits = text.strip_prefix('-').unwrap_or(text);
