@@ -1,0 +1,91 @@
+//! Native decoding: a large ETDump to event blocks, and the records of the tests.
+
+use std::hint::black_box;
+use std::rc::Rc;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use etscope::document::Document;
+use etscope::etdump::{self, generated as fb};
+use etscope::profile;
+use etscope::source::{ByteSource, FileSource};
+use flatbuffers::FlatBufferBuilder;
+
+/// A dump of about this many events in two runs.
+fn dump(events: usize) -> Vec<u8> {
+    let mut b = FlatBufferBuilder::with_capacity(1 << 24);
+    let text = |b: &mut FlatBufferBuilder<'_>, text: &str| b.create_vector(text.as_bytes()).value();
+    let kernels: Vec<u32> = ["addmm", "permute_copy", "add", "mul", "_softmax", "bmm", "native_layer_norm"]
+        .iter()
+        .map(|op| text(&mut b, &format!("native_call_{op}.out")))
+        .collect();
+    let (call, execute, block) =
+        (text(&mut b, "OPERATOR_CALL"), text(&mut b, "Method::execute"), text(&mut b, "Execute"));
+    let mut seed = 7_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed >> 33
+    };
+    let mut t = 1_000_000_u64;
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let begin = t;
+        let mut list = Vec::new();
+        let mut event =
+            |b: &mut FlatBufferBuilder<'_>, name: u32, chain: i32, instruction: i32, start: u64, end: u64| {
+                let name = Some(flatbuffers::WIPOffset::new(name));
+                let args = fb::ProfileEventArgs {
+                    name,
+                    chain_index: chain,
+                    instruction_id: instruction,
+                    start_time: start,
+                    end_time: end,
+                    ..Default::default()
+                };
+                let profile_event = Some(fb::ProfileEvent::create(b, &args));
+                list.push(fb::Event::create(b, &fb::EventArgs { profile_event, ..Default::default() }));
+            };
+        for i in 0..(events / 2 - 1) / 2 {
+            let cost = 500 + random() % 200_000;
+            let id = i32::try_from(i).unwrap_or(0);
+            event(&mut b, kernels[i % kernels.len()], 0, id, t + 40, t + 40 + cost);
+            event(&mut b, call, 0, id, t, t + cost + 80);
+            t += cost + 100;
+        }
+        event(&mut b, execute, -1, 0, begin, t);
+        let list = Some(b.create_vector(&list));
+        let name = Some(flatbuffers::WIPOffset::new(block));
+        runs.push(fb::RunData::create(&mut b, &fb::RunDataArgs { name, events: list, ..Default::default() }));
+    }
+    let run_data = Some(b.create_vector(&runs));
+    let root = fb::ETDump::create(&mut b, &fb::ETDumpArgs { version: 0, run_data });
+    b.finish_size_prefixed(root, Some("ED00"));
+    b.finished_data().to_vec()
+}
+
+fn open(record: &str, dump: &str) -> Document {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/corpus");
+    let file = |name: &str| -> (String, Rc<dyn ByteSource>) {
+        let source = FileSource::open(&folder.join(name)).unwrap_or_else(|e| panic!("{e}"));
+        (name.to_owned(), Rc::new(source))
+    };
+    let mut document = Document::default();
+    document.open(vec![file(record), file(dump)]);
+    document
+}
+
+fn benches(c: &mut Criterion) {
+    let bytes = dump(200_000);
+    c.bench_function("decode 200,000 events to blocks", |b| {
+        b.iter(|| profile::build(&etdump::decode(black_box(&bytes)).unwrap_or_default()));
+    });
+    c.bench_function("open the OPT-125M portable pair", |b| {
+        b.iter(|| open("opt125m_portable.etrecord", "opt125m_portable.etdp"));
+    });
+    let document = open("opt125m_portable.etrecord", "opt125m_portable.etdp");
+    c.bench_function("lay out the OPT-125M graph flat", |b| {
+        b.iter(|| document.scene(0, 0, etscope::model::Grouping::Flat, &[]));
+    });
+}
+
+criterion_group! { name = decode; config = Criterion::default().sample_size(10); targets = benches }
+criterion_main!(decode);
