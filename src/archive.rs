@@ -165,7 +165,8 @@ pub struct EntryFeed {
     inflate_done: bool,
     unpacked: u64,
     size: u64,
-    crc: crc32fast::Hasher,
+    /// `None` for an entry too large to be summed up at no cost.
+    crc: Option<crc32fast::Hasher>,
     crc32: u32,
 }
 
@@ -185,7 +186,7 @@ impl EntryFeed {
             inflate_done: false,
             unpacked: 0,
             size: entry.size,
-            crc: crc32fast::Hasher::new(),
+            crc: (entry.size <= limits::CHECKED_ENTRY_BYTES).then(crc32fast::Hasher::new),
             crc32: entry.crc32,
         }
     }
@@ -197,7 +198,9 @@ impl EntryFeed {
     pub fn feed(&mut self, packed: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Some(state) = &mut self.inflate else {
             self.unpacked += packed.len() as u64;
-            self.crc.update(packed);
+            if let Some(crc) = &mut self.crc {
+                crc.update(packed);
+            }
             return sink(packed);
         };
         let (inflate, piece) = &mut **state;
@@ -219,7 +222,9 @@ impl EntryFeed {
                     .advise(COPY_AGAIN));
             }
             let bytes = piece.get(..made).unwrap_or(&[]);
-            self.crc.update(bytes);
+            if let Some(crc) = &mut self.crc {
+                crc.update(bytes);
+            }
             sink(bytes)?;
             self.inflate_done = status == Status::StreamEnd;
             if made == 0 && (rest.is_empty() || used == 0) {
@@ -229,7 +234,7 @@ impl EntryFeed {
         Ok(())
     }
 
-    /// Checks length and CRC-32 once all packed bytes were fed.
+    /// Checks the length, and the CRC-32 of an entry up to [`limits::CHECKED_ENTRY_BYTES`], once all packed bytes were fed.
     ///
     /// # Errors
     /// [`Code::BadEntry`] when either differs from the directory.
@@ -238,7 +243,7 @@ impl EntryFeed {
         if self.unpacked != self.size {
             return bad(format!("it has {} bytes where the directory says {}", self.unpacked, self.size));
         }
-        let crc = self.crc.finalize();
+        let crc = self.crc.map_or(self.crc32, crc32fast::Hasher::finalize);
         if crc != self.crc32 {
             return bad(format!("its bytes do not match their CRC-32 ({crc:08x} instead of {:08x})", self.crc32));
         }

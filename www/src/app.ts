@@ -221,7 +221,7 @@ export class App {
         this.graph.clear();
       }
       if (this.state.selection) await this.#loadDetails(this.state.selection);
-      if (tab === "events" || this.state.events === null) await this.loadEvents();
+      if (tab === "events") await this.loadEvents();
     } catch (error) {
       this.fail(error);
     }
