@@ -10,6 +10,25 @@ use etscope::profile;
 use etscope::source::{ByteSource, FileSource};
 use flatbuffers::FlatBufferBuilder;
 
+/// One profile event with its chain and instruction.
+fn event<'a>(
+    b: &mut FlatBufferBuilder<'a>,
+    name: u32,
+    (chain_index, instruction_id): (i32, i32),
+    time: std::ops::Range<u64>,
+) -> flatbuffers::WIPOffset<fb::Event<'a>> {
+    let args = fb::ProfileEventArgs {
+        name: Some(flatbuffers::WIPOffset::new(name)),
+        chain_index,
+        instruction_id,
+        start_time: time.start,
+        end_time: time.end,
+        ..Default::default()
+    };
+    let profile_event = Some(fb::ProfileEvent::create(b, &args));
+    fb::Event::create(b, &fb::EventArgs { profile_event, ..Default::default() })
+}
+
 /// A dump of about this many events in two runs.
 fn dump(events: usize) -> Vec<u8> {
     let mut b = FlatBufferBuilder::with_capacity(1 << 24);
@@ -30,28 +49,14 @@ fn dump(events: usize) -> Vec<u8> {
     for _ in 0..2 {
         let begin = t;
         let mut list = Vec::new();
-        let mut event =
-            |b: &mut FlatBufferBuilder<'_>, name: u32, chain: i32, instruction: i32, start: u64, end: u64| {
-                let name = Some(flatbuffers::WIPOffset::new(name));
-                let args = fb::ProfileEventArgs {
-                    name,
-                    chain_index: chain,
-                    instruction_id: instruction,
-                    start_time: start,
-                    end_time: end,
-                    ..Default::default()
-                };
-                let profile_event = Some(fb::ProfileEvent::create(b, &args));
-                list.push(fb::Event::create(b, &fb::EventArgs { profile_event, ..Default::default() }));
-            };
         for i in 0..(events / 2 - 1) / 2 {
             let cost = 500 + random() % 200_000;
             let id = i32::try_from(i).unwrap_or(0);
-            event(&mut b, kernels[i % kernels.len()], 0, id, t + 40, t + 40 + cost);
-            event(&mut b, call, 0, id, t, t + cost + 80);
+            list.push(event(&mut b, kernels[i % kernels.len()], (0, id), t + 40..t + 40 + cost));
+            list.push(event(&mut b, call, (0, id), t..t + cost + 80));
             t += cost + 100;
         }
-        event(&mut b, execute, -1, 0, begin, t);
+        list.push(event(&mut b, execute, (-1, 0), begin..t));
         let list = Some(b.create_vector(&list));
         let name = Some(flatbuffers::WIPOffset::new(block));
         runs.push(fb::RunData::create(&mut b, &fb::RunDataArgs { name, events: list, ..Default::default() }));
@@ -76,8 +81,9 @@ fn open(record: &str, dump: &str) -> Document {
 fn benches(c: &mut Criterion) {
     let bytes = dump(200_000);
     c.bench_function("decode 200,000 events to blocks", |b| {
-        b.iter(|| profile::build(&etdump::decode(black_box(&bytes)).unwrap_or_default()));
+        b.iter_with_large_drop(|| profile::build(&etdump::decode(black_box(&bytes)).unwrap_or_default()));
     });
+    c.bench_function("verify and read 200,000 events", |b| b.iter(|| etdump::decode(black_box(&bytes))));
     c.bench_function("open the OPT-125M portable pair", |b| {
         b.iter(|| open("opt125m_portable.etrecord", "opt125m_portable.etdp"));
     });

@@ -187,10 +187,12 @@ pub fn decode(bytes: &[u8]) -> Result<Dump> {
                 return Err(Error::new(Code::LimitReached, format!("more than {} events", limits::EVENTS))
                     .advise("Record fewer runs."));
             }
+            dump.reserve(events.len());
             for (place, event) in events.iter().enumerate() {
-                let kinds = usize::from(event.profile_event().is_some())
-                    + usize::from(event.allocation_event().is_some())
-                    + usize::from(event.debug_event().is_some());
+                let (profile, allocation, debug) =
+                    (event.profile_event(), event.allocation_event(), event.debug_event());
+                let kinds =
+                    usize::from(profile.is_some()) + usize::from(allocation.is_some()) + usize::from(debug.is_some());
                 if kinds != 1 {
                     dump.diagnostics.add(
                         "event-kinds",
@@ -198,17 +200,17 @@ pub fn decode(bytes: &[u8]) -> Result<Dump> {
                         || format!("run_data[{index}].events[{place}]"),
                     );
                 }
-                if let Some(profile) = event.profile_event() {
+                if let Some(profile) = profile {
                     dump.profile_event(&mut texts, &profile);
                 }
-                if let Some(allocation) = event.allocation_event() {
+                if let Some(allocation) = allocation {
                     dump.allocations.push(Allocation {
                         run: run_id,
                         allocator: allocation.allocator_id(),
                         bytes: allocation.allocation_size(),
                     });
                 }
-                if let Some(debug) = event.debug_event() {
+                if let Some(debug) = debug {
                     dump.debug_event(&mut texts, run_id, &debug);
                 }
             }
@@ -318,6 +320,17 @@ impl<'a> Texts<'a> {
 }
 
 impl Dump {
+    fn reserve(&mut self, events: usize) {
+        self.names.reserve(events);
+        self.chains.reserve(events);
+        self.instructions.reserve(events);
+        self.delegate_ids.reserve(events);
+        self.delegate_texts.reserve(events);
+        self.metadata.reserve(events);
+        self.starts.reserve(events);
+        self.ends.reserve(events);
+    }
+
     fn profile_event<'a>(&mut self, texts: &mut Texts<'a>, event: &fb::ProfileEvent<'a>) {
         self.names.push(texts.id(&mut self.texts, event.name()));
         self.chains.push(event.chain_index());

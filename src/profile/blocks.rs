@@ -1,5 +1,7 @@
 //! From the columns of an ETDump to event blocks.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::tree::{self, Entry, Tree};
@@ -16,6 +18,7 @@ type Shape = (TextId, Option<i32>, Box<[u32]>);
 /// Gathers the runs of a dump into blocks.
 pub fn build(dump: &Dump) -> Profile {
     let mut profile = Profile { blocks: Vec::new(), diagnostics: dump.diagnostics.clone() };
+    let names: Vec<Rc<str>> = dump.texts.iter().map(|name| Rc::from(&**name)).collect();
     let kinds: Vec<Option<NameKind>> = dump.texts.iter().map(|name| name_kind(name)).collect();
     let mut signatures: FxHashMap<Signature, u32> = FxHashMap::default();
     let mut shapes: FxHashMap<Shape, usize> = FxHashMap::default();
@@ -28,6 +31,9 @@ pub fn build(dump: &Dump) -> Profile {
         let mut firsts: Vec<usize> = Vec::new();
         let mut position_of: Vec<u32> = Vec::with_capacity(run.events.len());
         entries.clear();
+        entries.reserve(run.events.len());
+        order.reserve(run.events.len());
+        firsts.reserve(run.events.len());
         for i in run.events.clone() {
             let signature =
                 (dump.names[i], dump.chains[i], dump.instructions[i], dump.delegate_ids[i], dump.delegate_texts[i]);
@@ -58,7 +64,7 @@ pub fn build(dump: &Dump) -> Profile {
             profile.blocks.push(Block {
                 name: dump.text(run.name).into(),
                 bundled_input_index: run.bundled_input_index,
-                events: firsts.iter().map(|i| new_event(dump, &kinds, *i)).collect(),
+                events: firsts.iter().map(|i| new_event(dump, &kinds, &names, *i)).collect(),
                 ..Block::default()
             });
         }
@@ -119,7 +125,7 @@ fn ticks(dump: &Dump, i: usize, diagnostics: &mut Diagnostics) -> u64 {
     }
 }
 
-fn new_event(dump: &Dump, kinds: &[Option<NameKind>], i: usize) -> Event {
+fn new_event(dump: &Dump, kinds: &[Option<NameKind>], names: &[Rc<str>], i: usize) -> Event {
     let text = dump.text(dump.delegate_texts[i]);
     let delegate_id = match (dump.delegate_ids[i], text) {
         (-1, "") => None,
@@ -129,7 +135,7 @@ fn new_event(dump: &Dump, kinds: &[Option<NameKind>], i: usize) -> Event {
     let kind = kind_of(dump, kinds, i);
     let instruction = if kind == EventKind::Framework { None } else { u32::try_from(dump.instructions[i]).ok() };
     Event {
-        name: dump.text(dump.names[i]).into(),
+        name: names.get(dump.names[i] as usize).cloned().unwrap_or_else(|| "".into()),
         kind,
         chain: dump.chains[i],
         instruction,

@@ -12,6 +12,7 @@ pub mod stats;
 mod tree;
 
 use std::fmt;
+use std::rc::Rc;
 
 use crate::diagnostics::Diagnostics;
 
@@ -109,7 +110,7 @@ impl fmt::Display for DelegateId {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Its name; may be empty.
-    pub name: Box<str>,
+    pub name: Rc<str>,
     /// What it measures.
     pub kind: EventKind,
     /// The chain; negative for the runtime's own events.

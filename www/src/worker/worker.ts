@@ -7,10 +7,10 @@ import { initSync, Session } from "#wasm";
 import type { Calls, ErrorInfo, OpenProgress, OpenResult } from "../protocol";
 import type { FromWorker, ToWorker } from "./messages";
 
-/** Bytes of one read, reads in flight, and bytes handed to wasm at a time. */
+/** Bytes of one read, reads in flight, and bytes handed to wasm at a time: so few that they stay in the cache. */
 const SLICE = 16 << 20;
 const IN_FLIGHT = 4;
-const PIECE = 4 << 20;
+const PIECE = 1 << 18;
 /** Progress is told at most this often, in milliseconds. */
 const TELL_EVERY = 50;
 
