@@ -7,6 +7,9 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+#[path = "../benches/data/dump.rs"]
+mod dump;
+
 type Error = Box<dyn std::error::Error>;
 
 const EDGE: &str = "edge_dialect_exported_program/forward";
@@ -180,7 +183,9 @@ fn main() -> Result<(), Error> {
     if !mobilenet.exists() {
         with_weights("mobilenetv2_fp32_ethosu.etrecord", &mobilenet, 28_600_000)?;
     }
-    for path in [portable, xnnpack, mobilenet] {
+    let events = folder.join("200000_events.etdp");
+    std::fs::write(&events, dump::dump(200_000))?;
+    for path in [portable, xnnpack, mobilenet, events] {
         println!("{} {}", path.display(), std::fs::metadata(&path)?.len());
     }
     Ok(())

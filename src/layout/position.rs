@@ -30,9 +30,20 @@ pub fn assign(rows: &Rows) -> Vec<f32> {
             let mut wishes = Vec::with_capacity(row.len());
             for cell in row {
                 let bend = rows.cells[*cell].item.is_none();
-                let mut near: Vec<f32> = first[*cell].iter().map(|c| x[*c]).collect();
-                if near.is_empty() {
-                    near = second[*cell].iter().map(|c| x[*c]).collect();
+                // The spine of boxes is to be straight: what passes by counts only where no box is
+                // next to this one.
+                let places = |side: &[usize], boxes: bool| -> Vec<f32> {
+                    let counts = |c: &&usize| !boxes || bend || rows.cells[**c].item.is_some();
+                    side.iter().filter(counts).map(|c| x[*c]).collect()
+                };
+                let tries = [(&first[*cell], true), (&second[*cell], true), (&first[*cell], false)];
+                let mut near = places(&second[*cell], false);
+                for (side, boxes) in tries {
+                    let found = places(side, boxes);
+                    if !found.is_empty() {
+                        near = found;
+                        break;
+                    }
                 }
                 // Long edges are to be straight, so bends pull harder.
                 let weight = if bend { 6.0 } else { near.len().max(1) as f32 };

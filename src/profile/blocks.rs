@@ -21,6 +21,8 @@ pub fn build(dump: &Dump) -> Profile {
     let names: Vec<Rc<str>> = dump.texts.iter().map(|name| Rc::from(&**name)).collect();
     let kinds: Vec<Option<NameKind>> = dump.texts.iter().map(|name| name_kind(name)).collect();
     let mut signatures: FxHashMap<Signature, u32> = FxHashMap::default();
+    // Room for the first run: those that follow are mostly alike.
+    signatures.reserve(dump.runs.iter().map(|run| run.events.len()).max().unwrap_or(0));
     let mut shapes: FxHashMap<Shape, usize> = FxHashMap::default();
     // Where a signature stands among the events of the run at hand: (run + 1, position).
     let mut positions: Vec<(u32, u32)> = Vec::new();

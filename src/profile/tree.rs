@@ -25,6 +25,41 @@ impl Entry {
     }
 }
 
+/// The entry met last for each chain and instruction. Nearly all are of chain 0 and of small
+/// numbers, which need no hashing.
+struct Latest {
+    dense: Vec<u32>,
+    rest: FxHashMap<(i32, i32), usize>,
+}
+
+impl Latest {
+    const NONE: u32 = u32::MAX;
+
+    fn new(entries: usize) -> Self {
+        Latest { dense: vec![Latest::NONE; entries], rest: FxHashMap::default() }
+    }
+
+    fn slot(&self, (chain, instruction): (i32, i32)) -> Option<usize> {
+        usize::try_from(instruction).ok().filter(|i| chain == 0 && *i < self.dense.len())
+    }
+
+    fn insert(&mut self, key: (i32, i32), entry: usize) {
+        match (self.slot(key), u32::try_from(entry)) {
+            (Some(slot), Ok(entry)) => self.dense[slot] = entry,
+            _ => {
+                self.rest.insert(key, entry);
+            }
+        }
+    }
+
+    fn get(&self, key: (i32, i32)) -> Option<usize> {
+        match self.slot(key) {
+            Some(slot) if self.dense[slot] != Latest::NONE => Some(self.dense[slot] as usize),
+            _ => self.rest.get(&key).copied(),
+        }
+    }
+}
+
 /// How many of the framework's own events that follow are tried as the one around an event.
 const FRAMEWORK_TRIED: usize = 16;
 
@@ -47,8 +82,8 @@ pub(super) fn build(entries: &[Entry]) -> Tree {
         self_ticks: entries.iter().map(|e| e.ticks).collect(),
     };
     // From the back: what lies around an event has been met when the event is.
-    let mut calls: FxHashMap<(i32, i32), usize> = FxHashMap::default();
-    let mut operators: FxHashMap<(i32, i32), usize> = FxHashMap::default();
+    let mut calls = Latest::new(n);
+    let mut operators = Latest::new(n);
     let mut framework: Vec<usize> = Vec::new();
     let mut inside: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     for i in (0..n).rev() {
@@ -73,10 +108,10 @@ pub(super) fn build(entries: &[Entry]) -> Tree {
                 within(&framework)
             }
             EventKind::NativeCall => {
-                let operator = operators.get(&key).copied().filter(|o| numbered && entries[*o].holds(entry));
+                let operator = operators.get(key).filter(|o| numbered && entries[*o].holds(entry));
                 operator.or_else(|| within(&framework))
             }
-            EventKind::DelegateOp | EventKind::Scope => match calls.get(&key).copied().filter(|_| numbered) {
+            EventKind::DelegateOp | EventKind::Scope => match calls.get(key).filter(|_| numbered) {
                 Some(call) => {
                     inside.entry(call).or_default().push(i);
                     Some(call)

@@ -105,14 +105,14 @@ export class App {
     this.#opening = performance.now();
     try {
       const result = await act();
-      const { bytesRead, wasmMemory } = this.#client.stats;
-      window.etscopeStats = { bytesRead, wasmMemory, wasmPeak: wasmMemory };
+      const { bytesRead, engineMs } = this.#client.stats;
       const notices = result.rejected.map((r) => ({ file: r.name, error: r.error }));
       const opened = result.files.length > (this.state.opened?.files.length ?? 0);
       this.update({ opened: result, progress: null, notices });
       if (opened && result.current !== null) await this.show(result.current);
-      this.#client.stats = { bytesRead, wasmMemory: this.#client.stats.wasmMemory };
-      window.etscopeStats = { bytesRead, wasmMemory, wasmPeak: this.#client.stats.wasmMemory };
+      // Memory never shrinks, so what it is now is its peak as well.
+      const { wasmMemory } = this.#client.stats;
+      window.etscopeStats = { bytesRead, wasmMemory, wasmPeak: wasmMemory, engineMs };
       await this.#painted();
       performance.mark("etscope:drawn");
       performance.measure("etscope:open", "etscope:chosen", "etscope:drawn");

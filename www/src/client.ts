@@ -19,7 +19,7 @@ interface Waiting {
 export class Client {
   onProgress: (progress: OpenProgress) => void = () => undefined;
   onCrash: (message: string) => void = () => undefined;
-  stats: Stats = { bytesRead: 0, wasmMemory: 0 };
+  stats: Stats = { bytesRead: 0, wasmMemory: 0, engineMs: 0 };
 
   #worker: Worker | undefined;
   #ready: Promise<void>;

@@ -3,7 +3,7 @@ import { App } from "./app";
 declare global {
   interface Window {
     /** Figures of the last opening, for tests and benchmarks. */
-    etscopeStats?: { bytesRead: number; wasmMemory: number; wasmPeak: number };
+    etscopeStats?: { bytesRead: number; wasmMemory: number; wasmPeak: number; engineMs: number };
   }
 }
 

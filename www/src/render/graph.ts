@@ -210,7 +210,14 @@ export class GraphView {
     const all = Math.min(width / scene.width, height / scene.height, 1);
     const readable = Math.min(1, Math.max(0.62, Math.min(width / scene.width, 1)));
     const k = whole || all >= 0.62 ? all : readable;
-    const x = (width - scene.width * k) / 2;
+    let x = (width - scene.width * k) / 2;
+    if (x < 0) {
+      // Too wide for the screen: show where it starts.
+      let first = 0;
+      for (let i = 1; i < scene.kinds.length; i++) if (this.#box(i)[1] < this.#box(first)[1]) first = i;
+      const [left, , wide] = this.#box(first);
+      x = Math.min(0, Math.max(width - scene.width * k, width / 2 - (left + wide / 2) * k));
+    }
     const y = Math.max(0, (height - scene.height * k) / 2);
     this.#move(zoomIdentity.translate(x, scene.height * k > height ? 0 : y).scale(k));
   }

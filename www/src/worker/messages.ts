@@ -12,6 +12,8 @@ export interface Stats {
   bytesRead: number;
   /** Bytes of WebAssembly memory; it never shrinks, so this is its peak too. */
   wasmMemory: number;
+  /** Milliseconds inside wasm during the last opening. */
+  engineMs: number;
 }
 
 export type FromWorker =

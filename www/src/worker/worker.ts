@@ -25,6 +25,15 @@ let memory: WebAssembly.Memory | undefined;
 const wish: { cancelled: boolean } = { cancelled: false };
 const isCancelled = (): boolean => wish.cancelled;
 let read = 0;
+/** Milliseconds inside wasm during the last opening. */
+let engine = 0;
+
+function timed<T>(act: () => T): T {
+  const start = performance.now();
+  const value = act();
+  engine += performance.now() - start;
+  return value;
+}
 
 const pause = (): Promise<void> =>
   new Promise((resolve) => {
@@ -65,7 +74,7 @@ async function feed(
     read += bytes.length;
     for (let at = 0; at < bytes.length; at += PIECE) {
       const piece = bytes.subarray(at, at + PIECE);
-      if (!current().feed(piece)) return;
+      if (!timed(() => current().feed(piece))) return;
       fed += piece.length;
       await tell(fed);
       if (isCancelled()) return;
@@ -76,6 +85,7 @@ async function feed(
 
 async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> {
   wish.cancelled = false;
+  engine = 0;
   const all = current();
   all.begin(
     files.map((f) => f.name),
@@ -83,7 +93,7 @@ async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> 
   );
   let told = 0;
   for (;;) {
-    const range = all.next() as { file: number; offset: number; length: number; name: string; what: string; done: number; total: number } | undefined;
+    const range = timed(() => all.next() as unknown) as { file: number; offset: number; length: number; name: string; what: string; done: number; total: number } | undefined;
     const file = range && files[range.file];
     if (!range || !file) break;
     await feed(file.blob, range, async (bytes) => {
@@ -99,7 +109,7 @@ async function open(files: { name: string; blob: Blob }[]): Promise<OpenResult> 
       throw { code: "cancelled", message: "Opening was cancelled.", place: "", next: "" };
     }
   }
-  const result = all.finish() as OpenResult;
+  const result = timed(() => all.finish() as unknown) as OpenResult;
   read = result.files.reduce((sum, f) => sum + f.bytesRead, 0);
   return result;
 }
@@ -155,7 +165,7 @@ scope.onmessage = (event) => {
     try {
       const call = calls[name] as (args: unknown) => unknown;
       const value = await call(args);
-      const stats = { bytesRead: read, wasmMemory: memory?.buffer.byteLength ?? 0 };
+      const stats = { bytesRead: read, wasmMemory: memory?.buffer.byteLength ?? 0, engineMs: engine };
       scope.postMessage({ kind: "answer", id, value, stats }, buffers(value));
     } catch (error) {
       // A trap leaves the module in no known state: say so and let the page start anew.
