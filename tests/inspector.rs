@@ -213,3 +213,48 @@ fn backends_equal_the_inspectors() {
         }
     }
 }
+
+/// `scalar_tensor.default` of `aten.scalar_tensor.default`.
+fn without_namespace(op: &str) -> &str {
+    let op = op.strip_prefix("_operator.").unwrap_or(op);
+    op.match_indices('.').rev().nth(1).map_or(op, |(at, _)| &op[at + 1..])
+}
+
+/// The op types of an event are the targets of the nodes that bear its handles.
+#[test]
+fn op_types_equal_the_inspectors() {
+    let mut checked = 0;
+    for pair in pairs() {
+        let theirs = oracle::oracle(&pair.name);
+        let document = open_pair(&pair);
+        let view = view(&document);
+        if theirs.error.is_some() || view.pair_fit().is_none_or(|f| f.score < 0.85) {
+            continue;
+        }
+        for (b, block) in view.blocks().iter().enumerate() {
+            let (Some(graph), Some(attribution)) = (view.matches[b].graph, view.attribution(b)) else { continue };
+            let graph = &view.graphs()[graph];
+            let theirs = theirs.blocks.iter().filter(|t| *t.name == *block.name).flat_map(|t| &t.events);
+            for event in theirs.filter(|e| e.raw.is_some() && !e.op_types.is_empty()) {
+                let ours = (0..block.events.len()).find(|i| same_name(&block.events[*i], event));
+                let Some(ours) = ours.filter(|i| block.events[*i].kind != EventKind::Framework) else { continue };
+                let handles = attribution.events[ours].handles.clone().unwrap_or_default();
+                let mut ops: Vec<&str> = graph
+                    .nodes()
+                    .filter(|n| graph.debug_handles[n.index()].is_some_and(|h| handles.contains(&h)))
+                    .map(|n| graph.op(n))
+                    .collect();
+                let mut expected: Vec<&str> = event.op_types.iter().map(String::as_str).collect();
+                for list in [&mut ops, &mut expected] {
+                    // The Inspector leaves the namespace out where the edge dialect kept a torch op.
+                    list.iter_mut().for_each(|op| *op = without_namespace(op));
+                    list.sort_unstable();
+                    list.dedup();
+                }
+                assert_eq!(ops, expected, "{}: {:?} {:?}", pair.name, event.name, event.instruction_id);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}

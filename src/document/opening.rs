@@ -157,7 +157,8 @@ impl Opening {
                             )
                             .advise("Record fewer runs, or leave out debug data."));
                         }
-                        file.state = State::Dump(Vec::new());
+                        // Within the limit, and the file has as many bytes.
+                        file.state = State::Dump(Vec::with_capacity(usize::try_from(bytes).unwrap_or(0)));
                         Ok(Some((0, bytes, "runtime profile".to_owned())))
                     }
                     FileKind::Etrecord => {

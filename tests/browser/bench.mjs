@@ -71,17 +71,19 @@ async function measure(browser, record, dump, withLoop) {
   return { time: median(times), loop: loops.length > 0 ? median(loops) : null, ...stats, file: statSync(record).size };
 }
 
-/** A dump alone: the time inside wasm. */
+/** A dump alone: the time inside wasm, of the first opening and, as for native code, warm. */
 async function measureDump(browser, dump) {
   const times = [];
-  for (let i = 0; i < runs; i++) {
-    const { page, close } = await openPage(browser);
-    await page.waitForTimeout(600);
+  const { page, close } = await openPage(browser);
+  await page.waitForTimeout(600);
+  for (let i = 0; i < runs + 2; i++) {
     await openFiles(page, dump);
     times.push(await page.evaluate(() => window.etscopeStats.engineMs));
-    await close();
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await page.getByTestId("sample-gap_xnnpack").waitFor();
   }
-  return { engineMs: median(times) };
+  await close();
+  return { first: times[0], engineMs: median(times.slice(2)) };
 }
 
 const MiB = 1 << 20;
@@ -111,7 +113,7 @@ row("etscope.html", `${(html / 1e6).toFixed(2)} MB`, "≤ 1.5 MB", html <= 1_500
 const native = readCriterion("decode 200,000 events to blocks");
 if (native !== null) row("dump of 200,000 events → blocks, native", ms(native), "≤ 100 ms", native <= 100);
 if (native !== null) row(
-  "… in wasm, against native", `${ms(events.engineMs)}: ${(events.engineMs / native).toFixed(2)} ×`, "≤ 2.5 ×", events.engineMs <= 2.5 * native);
+  "… in wasm, warm as native is", `${ms(events.engineMs)}: ${(events.engineMs / native).toFixed(2)} × (first opening in a page ${ms(events.first)})`, "≤ 2.5 ×", events.engineMs <= 2.5 * native);
 
 function readCriterion(name) {
   try {

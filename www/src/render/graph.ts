@@ -216,7 +216,7 @@ export class GraphView {
       let first = 0;
       for (let i = 1; i < scene.kinds.length; i++) if (this.#box(i)[1] < this.#box(first)[1]) first = i;
       const [left, , wide] = this.#box(first);
-      x = Math.min(0, Math.max(width - scene.width * k, width / 2 - (left + wide / 2) * k));
+      x = width / 2 - (left + wide / 2) * k;
     }
     const y = Math.max(0, (height - scene.height * k) / 2);
     this.#move(zoomIdentity.translate(x, scene.height * k > height ? 0 : y).scale(k));
