@@ -9,7 +9,7 @@ import type { FromWorker, ToWorker } from "./messages";
 
 /** Bytes of one read, reads in flight, and bytes handed to wasm at a time: so few that they stay in the cache. */
 const SLICE = 16 << 20;
-const IN_FLIGHT = 4;
+const IN_FLIGHT = 6;
 const PIECE = 1 << 18;
 /** Progress is told at most this often, in milliseconds. */
 const TELL_EVERY = 50;
