@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::layout::{self, Item, Link, Pin};
-use crate::model::{GroupId, Hierarchy, NodeId, PartitionId};
+use crate::model::{Group, GroupId, Hierarchy, NodeId, PartitionId};
 
 /// What a drawing is made of.
 pub struct SceneInput<'a> {
@@ -98,30 +98,64 @@ fn group_sublabel(class: &str, nodes: u32) -> String {
     if class.is_empty() { nodes } else { format!("{class} · {nodes}") }
 }
 
-/// Groups to open first: those that lead nowhere else, then the largest, while a screenful
-/// is not exceeded.
+/// Groups to open first: the largest, while a screenful is not exceeded. Siblings of one class
+/// are opened together or not at all, so that repeated blocks look alike; and so is a group
+/// with nothing in it but another group.
 pub fn initial_expansion(input: &SceneInput<'_>) -> Vec<GroupId> {
     let groups = &input.hierarchy.groups;
     let content = |id: GroupId| groups.get(id.index()).map_or(0, |g| g.groups.len() + g.nodes.len());
+    // The group whose content is seen once it is opened, with those on the way to it.
+    let chain = |id: GroupId| {
+        let mut chain = vec![id];
+        while let Some(group) = chain.last().and_then(|id| groups.get(id.index()))
+            && group.nodes.is_empty()
+            && let [only] = group.groups[..]
+        {
+            chain.push(only);
+        }
+        chain
+    };
+    #[derive(Default)]
+    struct Batch {
+        chains: Vec<Vec<GroupId>>,
+        /// How many more items are shown once it is open.
+        gain: usize,
+        nodes: u32,
+    }
+    let batches = |children: &[GroupId]| {
+        let mut by_class: Vec<(&str, Batch)> = Vec::new();
+        for id in children {
+            let Some(group) = groups.get(id.index()) else { continue };
+            let found = by_class.iter().position(|(class, _)| *class == group.class && !class.is_empty());
+            let at = found.unwrap_or(by_class.len());
+            if at == by_class.len() {
+                by_class.push((&group.class, Batch::default()));
+            }
+            let batch = &mut by_class[at].1;
+            let chain = chain(*id);
+            batch.gain += chain.last().map_or(0, |last| content(*last)).saturating_sub(1);
+            batch.nodes += group.node_count;
+            batch.chains.push(chain);
+        }
+        by_class.into_iter().map(|(_, batch)| batch)
+    };
     let mut shown = content(Hierarchy::ROOT);
     let mut open = Vec::new();
-    let mut closed: Vec<GroupId> = groups.first().map(|g| g.groups.clone()).unwrap_or_default();
+    let mut closed: Vec<Batch> = groups.first().map(|g| batches(&g.groups).collect()).unwrap_or_default();
     loop {
         let most = if shown < TOO_FEW { LARGEST } else { SCREENFUL };
-        let fits = |id: &GroupId| content(*id) <= 1 || shown - 1 + content(*id) <= most;
-        let rank = |id: &GroupId| groups.get(id.index()).map_or(0, |g| g.node_count);
-        let next = (0..closed.len()).filter(|i| fits(&closed[*i])).max_by_key(|i| (rank(&closed[*i]), usize::MAX - i));
+        // A single node says no more than the closed group around it.
+        let fits = |batch: &Batch| shown + batch.gain <= most && (batch.gain > 0 || shown < TOO_FEW);
+        let next = (0..closed.len()).filter(|i| fits(&closed[*i])).max_by_key(|i| (closed[*i].nodes, usize::MAX - i));
         let Some(i) = next else { break };
-        let id = closed.remove(i);
-        // Small groups that say enough closed stay so, once there is something to see.
-        if content(id) <= 1 && shown >= SCREENFUL / 2 && rank(&id) <= 1 {
-            continue;
+        let batch = closed.remove(i);
+        shown += batch.gain;
+        for chain in &batch.chains {
+            if let Some(group) = chain.last().and_then(|last| groups.get(last.index())) {
+                closed.extend(batches(&group.groups));
+            }
         }
-        shown = shown - 1 + content(id);
-        open.push(id);
-        if let Some(group) = groups.get(id.index()) {
-            closed.extend(&group.groups);
-        }
+        open.extend(batch.chains.into_iter().flatten());
     }
     open.sort_unstable();
     open
@@ -317,11 +351,23 @@ impl Level {
     }
 }
 
+/// Width of an open group: that of what is in it or of its title.
+fn open_width(about: &Group, level: &Level) -> f32 {
+    let sublabel = group_sublabel(&about.class, about.node_count);
+    let title = (about.label.chars().count() + 2 + sublabel.chars().count()) as f32 * LABEL_ADVANCE;
+    (level.placement.width + 2.0 * PADDING).max(title.min(420.0) + 60.0)
+}
+
+/// Where what is in an open group starts, from the group's left side: it stands in the middle.
+fn inset(about: &Group, level: &Level) -> f32 {
+    (open_width(about, level) - level.placement.width) / 2.0
+}
+
 /// Where a port of an open group lies, from the group's left side.
-fn port_x(level: &Level, coming_in: bool, end: Thing) -> Option<f32> {
+fn port_x(about: &Group, level: &Level, coming_in: bool, end: Thing) -> Option<f32> {
     let port = *level.ports.get(&(coming_in, end))?;
     let item = level.items.get(port)?;
-    Some(PADDING + level.placement.at.get(port)?.0 + item.width / 2.0)
+    Some(inset(about, level) + level.placement.at.get(port)?.0 + item.width / 2.0)
 }
 
 fn size_of(input: &SceneInput<'_>, levels: &BTreeMap<GroupId, Level>, thing: Thing, open: &[bool]) -> (f32, f32) {
@@ -335,11 +381,7 @@ fn size_of(input: &SceneInput<'_>, levels: &BTreeMap<GroupId, Level>, thing: Thi
             let sublabel = group_sublabel(&about.class, about.node_count);
             let titled = text_width(&about.label, &sublabel, 52.0);
             match levels.get(&group).filter(|_| open[group.index()]) {
-                Some(level) => {
-                    let title = (about.label.chars().count() + 2 + sublabel.chars().count()) as f32 * LABEL_ADVANCE;
-                    let width = (level.placement.width + 2.0 * PADDING).max(title.min(420.0) + 60.0);
-                    (width, level.placement.height + HEADER + PADDING)
-                }
+                Some(level) => (open_width(about, level), level.placement.height + HEADER + PADDING),
                 None => (titled, GROUP_HEIGHT),
             }
         }
@@ -356,7 +398,7 @@ fn place(input: &SceneInput<'_>, levels: &mut BTreeMap<GroupId, Level>, id: Grou
     for ((from, to, from_port, to_port), link) in ends {
         let inner = |child: usize, coming_in: bool, end: Option<Thing>| {
             let (Some(Thing::Group(group)), Some(end)) = (level.children.get(child), end) else { return None };
-            port_x(levels.get(group)?, coming_in, end)
+            port_x(input.hierarchy.groups.get(group.index())?, levels.get(group)?, coming_in, end)
         };
         level.links[link].from_x = inner(from, false, from_port);
         level.links[link].to_x = inner(to, true, to_port);
@@ -396,11 +438,12 @@ fn collect(input: &SceneInput<'_>, levels: &BTreeMap<GroupId, Level>, open: &[bo
                     let is_open = open[group.index()];
                     scene.kinds.push(if is_open { OPEN } else { CLOSED });
                     scene.ids.push(group.0);
+                    let about = &hierarchy.groups[group.index()];
                     if is_open {
-                        origin.insert(*group, (x + PADDING, y + HEADER));
+                        let inset = levels.get(group).map_or(PADDING, |level| inset(about, level));
+                        origin.insert(*group, (x + inset, y + HEADER));
                         todo.push((*group, i32::try_from(item).unwrap_or(-1)));
                     }
-                    let about = &hierarchy.groups[group.index()];
                     (about.label.clone(), group_sublabel(&about.class, about.node_count), about.partition)
                 }
             };

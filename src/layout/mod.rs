@@ -85,7 +85,7 @@ pub fn layout(items: &[Item], links: &[Link]) -> Placement {
     }
     let forward = acyclic::orient(items.len(), links);
     let ranks = rank::assign(items, &linked, &forward);
-    let mut rows = normalize::normalize(items, &linked, &forward, &ranks);
+    let mut rows = normalize::normalize(items, links, &linked, &forward, &ranks);
     order::untangle(&mut rows);
     let x = position::assign(&rows);
     let mut placement = route::draw(items, links, &forward, &rows, &x);
@@ -176,6 +176,39 @@ mod tests {
         assert!(placement.at.iter().all(|(x, _)| (x - first).abs() < 0.01));
         assert!(placement.at.windows(2).all(|w| w[1].1 > w[0].1 + 40.0));
         assert!(placement.routes.iter().all(|r| r.points.len() == 4));
+    }
+
+    #[test]
+    fn a_source_of_a_whole_chain_leaves_it_straight_and_narrow() {
+        // A mask that every layer of a chain reads, and a way around each layer.
+        for layers in [5, 8, 12, 30] {
+            let mut links = Vec::new();
+            for layer in 1..=layers {
+                links.push(Link { from: 0, to: layer, ..Link::default() });
+                if layer > 1 {
+                    links.push(Link { from: layer - 1, to: layer, ..Link::default() });
+                }
+                if layer > 2 {
+                    links.push(Link { from: layer - 2, to: layer, ..Link::default() });
+                }
+            }
+            let items = vec![Item { width: 100.0, height: 40.0, pin: Pin::Free }; layers + 1];
+            let placement = check(&items, &links);
+            let first = placement.at[1].0;
+            assert!(placement.at[1..].iter().all(|(x, _)| (x - first).abs() < 0.01), "{:?}", placement.at);
+            assert!(placement.width < 400.0, "{layers} layers are {} wide", placement.width);
+        }
+    }
+
+    #[test]
+    fn what_only_one_box_reads_stands_right_above_it() {
+        // A chain of 6, and a chain of 2 that only the last box of the first one reads.
+        let mut links = chain(6);
+        links.push(Link { from: 6, to: 7, ..Link::default() });
+        links.push(Link { from: 7, to: 5, ..Link::default() });
+        let placement = check(&[Item { width: 100.0, height: 40.0, pin: Pin::Free }; 8], &links);
+        assert_eq!(placement.at[7].1, placement.at[4].1);
+        assert_eq!(placement.at[6].1, placement.at[3].1);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Cuts edges that cross rows into steps from row to row.
 
 use super::acyclic::Forward;
-use super::{Item, Pin};
+use super::{Item, Link, Pin};
 
 /// Edges across more rows than this are drawn as two ends only.
 pub const LONGEST: usize = 8;
 /// A box with more edges than this out of it is a hub: those of its edges that cross rows
 /// are drawn as two ends only.
-pub const HUB: usize = 12;
+pub const HUB: usize = 8;
 
 /// What stands in a row: a box, or a bend of an edge that passes through.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,12 +19,15 @@ pub struct Cell {
 }
 
 /// A step of an edge from a cell to one in the next row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// The upper cell.
     pub upper: usize,
     /// The lower cell.
     pub lower: usize,
+    /// By how much the lower cell is to the right of the upper one when the step is straight;
+    /// not 0 where an edge must leave or enter a box beside its middle.
+    pub shift: f32,
 }
 
 /// The rows with their cells, and the edges as paths through them.
@@ -48,7 +51,7 @@ pub struct Rows {
 const BEND: f32 = 6.0;
 
 /// Builds the rows.
-pub fn normalize(items: &[Item], linked: &[bool], forward: &[Forward], ranks: &[usize]) -> Rows {
+pub fn normalize(items: &[Item], links: &[Link], linked: &[bool], forward: &[Forward], ranks: &[usize]) -> Rows {
     let mut rows = Rows { cell_of: vec![usize::MAX; items.len()], ..Rows::default() };
     let count = (0..items.len()).filter(|i| linked[*i]).map(|i| ranks[i] + 1).max().unwrap_or(0);
     rows.rows = vec![Vec::new(); count];
@@ -77,7 +80,20 @@ pub fn normalize(items: &[Item], linked: &[bool], forward: &[Forward], ranks: &[
             rows.cells.push(Cell { item: None, width: BEND });
         }
         path.push(rows.cell_of[edge.lower]);
-        rows.steps.extend(path.windows(2).map(|w| Step { upper: w[0], lower: w[1] }));
+        let link = &links[edge.link];
+        let (out, into) = if edge.reversed { (link.to_x, link.from_x) } else { (link.from_x, link.to_x) };
+        let aside = |item: usize, x: Option<f32>| x.map_or(0.0, |x| x - items[item].width / 2.0);
+        let last = path.len() - 2;
+        rows.steps.extend(path.windows(2).enumerate().map(|(i, w)| {
+            let mut shift = 0.0;
+            if i == 0 {
+                shift += aside(edge.upper, out);
+            }
+            if i == last {
+                shift -= aside(edge.lower, into);
+            }
+            Step { upper: w[0], lower: w[1], shift }
+        }));
         rows.paths.push(Some(path));
     }
     rows

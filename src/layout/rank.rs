@@ -12,7 +12,6 @@ pub fn assign(items: &[Item], linked: &[bool], forward: &[Forward]) -> Vec<usize
         out[edge.upper].push(edge.lower);
         missing[edge.lower] += 1;
     }
-    let sources = missing.clone();
     let base = usize::from(items.iter().any(|i| i.pin == Pin::First));
     let mut rank: Vec<usize> = items.iter().map(|i| if i.pin == Pin::First { 0 } else { base }).collect();
     let mut order: Vec<usize> = (0..n).filter(|i| missing[*i] == 0).collect();
@@ -28,13 +27,19 @@ pub fn assign(items: &[Item], linked: &[bool], forward: &[Forward]) -> Vec<usize
             }
         }
     }
-    // What nothing feeds moves down to its first reader.
+    // What only leads to one reader, with all that it is made of, moves down to it.
+    let mut own: Vec<bool> = items.iter().map(|i| i.pin == Pin::Free).collect();
+    for node in &order {
+        let leads_on = own[*node] && out[*node].len() == 1;
+        for lower in out[*node].iter().filter(|_| !leads_on) {
+            own[*lower] = false;
+        }
+    }
     for node in order.iter().rev() {
-        if sources[*node] == 0
-            && items[*node].pin == Pin::Free
+        if own[*node]
             && let Some(first) = out[*node].iter().map(|l| rank[*l]).min()
         {
-            rank[*node] = first.saturating_sub(1).max(base);
+            rank[*node] = first.saturating_sub(1).max(rank[*node]);
         }
     }
     let last = (0..n).filter(|i| linked[*i] && items[*i].pin != Pin::Last).map(|i| rank[i] + 1).max().unwrap_or(0);

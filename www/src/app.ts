@@ -18,6 +18,8 @@ export class App {
   #client = new Client();
   #expanded = new Map<string, Set<number>>();
   #scheduled = false;
+  /** Set while a view is put together: what is half ready is not worth drawing. */
+  #held = false;
   #opening = 0;
   #root: HTMLElement;
 
@@ -74,7 +76,7 @@ export class App {
   }
 
   draw(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#held) return;
     this.#scheduled = true;
     requestAnimationFrame(() => {
       this.#scheduled = false;
@@ -108,8 +110,11 @@ export class App {
       const { bytesRead, engineMs } = this.#client.stats;
       const notices = result.rejected.map((r) => ({ file: r.name, error: r.error }));
       const opened = result.files.length > (this.state.opened?.files.length ?? 0);
+      this.#held = opened;
       this.update({ opened: result, progress: null, notices });
       if (opened && result.current !== null) await this.show(result.current);
+      this.#held = false;
+      this.draw();
       // Memory never shrinks, so what it is now is its peak as well.
       const { wasmMemory } = this.#client.stats;
       window.etscopeStats = { bytesRead, wasmMemory, wasmPeak: wasmMemory, engineMs };
@@ -117,6 +122,7 @@ export class App {
       performance.mark("etscope:drawn");
       performance.measure("etscope:open", "etscope:chosen", "etscope:drawn");
     } catch (error) {
+      this.#held = false;
       this.update({ progress: null });
       if (!(error instanceof CallError && error.info.code === "cancelled")) this.fail(error);
     }

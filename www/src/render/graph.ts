@@ -15,6 +15,7 @@ const NODE = 0;
 const OPEN = 2;
 /** As in `src/scene.rs`: text is measured by a fixed advance, so that layout needs no page. */
 const LABEL_ADVANCE = 8.1;
+const FAR_LABEL_ADVANCE = 10.2;
 const SUBLABEL_ADVANCE = 6.7;
 
 interface Actions {
@@ -57,6 +58,7 @@ export class GraphView {
   #live = new Map<number, SVGGElement>();
   #liveEdges = new Map<number, SVGGElement>();
   #pendingFit = false;
+  #far = false;
   #frame = 0;
 
   constructor(actions: Actions) {
@@ -66,15 +68,16 @@ export class GraphView {
     const defs = make("defs", {}, this.svg);
     const arrow = make(
       "marker",
-      { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+      { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8.5, markerHeight: 8.5, markerUnits: "userSpaceOnUse", orient: "auto" },
       defs,
     );
     make("path", { d: "M0 0.8 L8 4 L0 7.2 Z", class: "arrow" }, arrow);
     const hatch = make("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
     make("rect", { width: 1.6, height: 6, class: "hatch" }, hatch);
     this.#world = make("g", {}, this.svg);
-    this.#items = make("g", {}, this.#world);
+    // Edges pass behind the titles of open groups, whose fill lets them through.
     this.#edges = make("g", { class: "edges" }, this.#world);
+    this.#items = make("g", {}, this.#world);
     this.#front = make("g", { class: "edges front" }, this.#world);
     this.#zoom = zoom<SVGSVGElement, unknown>()
       .scaleExtent([0.02, 3])
@@ -282,7 +285,14 @@ export class GraphView {
     const scene = this.#scene;
     if (!scene) return;
     const { k } = this.#transform;
-    this.svg.classList.toggle("far", k < 0.5);
+    const far = k < 0.5;
+    if (far !== this.#far) {
+      // Labels are larger there, and have to be cut anew.
+      this.#far = far;
+      this.svg.classList.toggle("far", far);
+      this.#live.clear();
+      this.#items.replaceChildren();
+    }
     this.svg.classList.toggle("farther", k < 0.24);
     const [x, y] = this.#transform.invert([0, 0]);
     const margin = 120 / k;
@@ -385,6 +395,7 @@ export class GraphView {
     const partition = scene?.partitions[scene.partitionOf[item] ?? -1];
     const shared = this.#shared(item);
     const text = this.valueText(value);
+    const advance = this.#far ? FAR_LABEL_ADVANCE : LABEL_ADVANCE;
     const about = [label, sublabel, partition ? `${partition.backend} · ${partition.label}` : "",
       text ? `${text}${Number.isNaN(share) ? "" : ` (${percent(share)} of execute)`}` : "no time measured",
       shared ? "the cost is shared with other nodes" : ""].filter(Boolean);
@@ -398,10 +409,10 @@ export class GraphView {
       const chevron = make("path", { class: "chevron", d: "M13 13 L18 19 L23 13 Z" }, g);
       chevron.setAttribute("data-chevron", "");
       const room = width - 60 - text.length * 7;
-      const shownLabel = cut(label, room, LABEL_ADVANCE);
+      const shownLabel = cut(label, room, advance);
       const title = make("text", { class: "label", x: 32, y: 21 }, g);
       title.textContent = shownLabel;
-      const left = room - shownLabel.length * LABEL_ADVANCE - 10;
+      const left = room - shownLabel.length * advance - 10;
       if (left > 40) {
         const sub = make("tspan", { class: "sublabel", dx: 8 }, title);
         sub.textContent = cut(sublabel, left, SUBLABEL_ADVANCE);
@@ -415,7 +426,7 @@ export class GraphView {
       chevron.setAttribute("data-chevron", "");
     }
     const start = closed ? 28 : indent;
-    make("text", { class: "label", x: start, y: 20 }, g).textContent = cut(label, width - start - 8, LABEL_ADVANCE);
+    make("text", { class: "label", x: start, y: 20 }, g).textContent = cut(label, width - start - (this.#far ? 0 : 8), advance);
     make("text", { class: "sublabel", x: indent, y: closed ? 36 : 34 }, g).textContent = cut(sublabel, width - indent - 6, SUBLABEL_ADVANCE);
     const bottom = height - 8;
     if (text) {
@@ -423,8 +434,8 @@ export class GraphView {
       if (!Number.isNaN(share) && this.#state?.metric !== "share") {
         make("text", { class: "share", x: width - 10, y: bottom, "text-anchor": "end" }, g).textContent = percent(share);
       }
-      if (share > 0) {
-        const long = Math.max(2, (width - 16) * Math.min(1, share));
+      const long = (width - 16) * Math.min(1, share);
+      if (long >= 1) {
         make("rect", { class: "bar", x: 8, y: height - 4, width: long, height: 2.5, rx: 1.2 }, g);
       }
     }
