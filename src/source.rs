@@ -1,5 +1,6 @@
 //! Random access to the bytes of a file, without the file.
 
+use std::cell::RefCell;
 use std::io;
 
 use crate::error::{Code, Error, Result};
@@ -74,7 +75,7 @@ impl ByteSource for Vec<u8> {
 #[cfg(not(target_arch = "wasm32"))]
 #[derive(Debug)]
 pub struct FileSource {
-    file: std::cell::RefCell<std::fs::File>,
+    file: RefCell<std::fs::File>,
     len: u64,
 }
 
@@ -93,7 +94,7 @@ impl FileSource {
         if meta.is_dir() {
             return Err(Error::new(Code::ReadFailed, "this is a folder, not a file").at(path.display().to_string()));
         }
-        Ok(FileSource { file: std::cell::RefCell::new(file), len: meta.len() })
+        Ok(FileSource { file: RefCell::new(file), len: meta.len() })
     }
 }
 
@@ -114,63 +115,92 @@ impl ByteSource for FileSource {
     }
 }
 
-/// How many bytes [`Seeking`] fetches at a time. A Blob read costs about 2 ms whatever
+/// How many bytes [`Windowed`] fetches at a time. A Blob read costs about 2 ms whatever
 /// its size, and an ETRecord of 500 MB must open with less than 1 % of it read, so the
 /// window is a compromise: the directory and the small entries behind it fit into one.
 pub const READAHEAD: usize = 256 << 10;
+/// How many windows are kept: the start, the end, and one in between.
+const KEPT: usize = 3;
 
-/// `Read + Seek` over a [`ByteSource`], with one window of readahead, for the `zip` crate.
+/// A source that answers small reads out of larger ones.
+#[derive(Debug)]
+pub struct Windowed<S> {
+    source: S,
+    /// Offset and bytes, the last used one at the end.
+    windows: RefCell<Vec<(u64, Vec<u8>)>>,
+}
+
+impl<S: ByteSource> Windowed<S> {
+    /// Starts without anything read.
+    pub fn new(source: S) -> Self {
+        Windowed { source, windows: RefCell::default() }
+    }
+
+    /// Lets go of what was read.
+    pub fn forget(&self) {
+        self.windows.take();
+    }
+}
+
+impl<S: ByteSource> ByteSource for Windowed<S> {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let len = self.source.len();
+        let inside = offset.checked_add(buf.len() as u64).is_some_and(|end| end <= len);
+        if !inside || buf.len() > READAHEAD {
+            return self.source.read_at(offset, buf);
+        }
+        let mut windows = self.windows.borrow_mut();
+        let part = |start: u64, bytes: &[u8]| {
+            let at = usize::try_from(offset.checked_sub(start)?).ok()?;
+            Some(at..at + buf.len()).filter(|range| range.end <= bytes.len())
+        };
+        let found = windows.iter().position(|(start, bytes)| part(*start, bytes).is_some());
+        let window = match found {
+            Some(found) => windows.remove(found),
+            None => {
+                // Near the end take the last window whole: the end record, the directory and
+                // the small entries before it are then one read.
+                let last = len.saturating_sub(READAHEAD as u64);
+                let start = offset.min(last);
+                let mut bytes = vec![0; usize::try_from((len - start).min(READAHEAD as u64)).unwrap_or(0)];
+                self.source.read_at(start, &mut bytes)?;
+                if windows.len() == KEPT {
+                    windows.remove(0);
+                }
+                (start, bytes)
+            }
+        };
+        if let Some(bytes) = part(window.0, &window.1).and_then(|range| window.1.get(range)) {
+            buf.copy_from_slice(bytes);
+        }
+        windows.push(window);
+        Ok(())
+    }
+}
+
+/// `Read + Seek` over a [`ByteSource`], for the `zip` crate.
 #[derive(Debug)]
 pub struct Seeking<S> {
     source: S,
     position: u64,
-    window: Vec<u8>,
-    window_at: u64,
-    fetched: u64,
 }
 
 impl<S: ByteSource> Seeking<S> {
-    /// Starts at offset 0 with an empty window.
+    /// Starts at offset 0.
     pub fn new(source: S) -> Self {
-        Seeking { source, position: 0, window: Vec::new(), window_at: 0, fetched: 0 }
-    }
-
-    /// How many bytes were read from the source so far.
-    pub fn fetched(&self) -> u64 {
-        self.fetched
-    }
-
-    fn fill(&mut self) -> Result<()> {
-        let len = self.source.len();
-        let inside = self.position >= self.window_at && self.position < self.window_at + self.window.len() as u64;
-        if inside || self.position >= len {
-            return Ok(());
-        }
-        // Near the end take the last window whole: the end record, the directory and the
-        // small entries before it are then one read.
-        let start =
-            if len - self.position < READAHEAD as u64 { len.saturating_sub(READAHEAD as u64) } else { self.position };
-        let want = usize::try_from((len - start).min(READAHEAD as u64)).unwrap_or(READAHEAD);
-        self.window.resize(want, 0);
-        self.window_at = start;
-        if let Err(e) = self.source.read_at(start, &mut self.window) {
-            self.window.clear();
-            return Err(e);
-        }
-        self.fetched += want as u64;
-        Ok(())
+        Seeking { source, position: 0 }
     }
 }
 
 impl<S: ByteSource> io::Read for Seeking<S> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.fill().map_err(io::Error::other)?;
-        let at = match self.position.checked_sub(self.window_at).map(usize::try_from) {
-            Some(Ok(at)) if at < self.window.len() => at,
-            _ => return Ok(0),
-        };
-        let n = buf.len().min(self.window.len() - at);
-        buf[..n].copy_from_slice(&self.window[at..at + n]);
+        let left = self.source.len().saturating_sub(self.position);
+        let n = buf.len().min(READAHEAD).min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.source.read_at(self.position, &mut buf[..n]).map_err(io::Error::other)?;
         self.position += n as u64;
         Ok(n)
     }
@@ -185,5 +215,50 @@ impl<S: ByteSource> io::Seek for Seeking<S> {
         };
         self.position = target.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "seek before the start"))?;
         Ok(self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    struct Counting {
+        bytes: Vec<u8>,
+        reads: Cell<usize>,
+    }
+
+    impl ByteSource for Counting {
+        fn len(&self) -> u64 {
+            self.bytes.len() as u64
+        }
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+            self.reads.set(self.reads.get() + 1);
+            self.bytes.as_slice().read_at(offset, buf)
+        }
+    }
+
+    #[test]
+    fn small_reads_come_out_of_windows_and_are_the_bytes_of_the_source() {
+        let bytes: Vec<u8> = (0..3 * READAHEAD + 7).map(|i| (i * 31 % 251) as u8).collect();
+        let source = Windowed::new(Counting { bytes: bytes.clone(), reads: Cell::new(0) });
+        let end = bytes.len() as u64;
+        let check = |offset: u64, n: usize| {
+            let mut buf = vec![0; n];
+            source.read_at(offset, &mut buf).unwrap();
+            assert!(buf == bytes[offset as usize..][..n], "{n} bytes at {offset}");
+        };
+        for (offset, n) in [(0, 64), (end - 22, 22), (end - 4000, 46), (30, 90), (end - 100_000, 100_000), (0, 0)] {
+            check(offset, n);
+        }
+        assert_eq!(source.source.reads.get(), 2);
+        check(READAHEAD as u64 - 5, 10);
+        check(end - 1, 1);
+        check(READAHEAD as u64 + 5, 10);
+        assert_eq!(source.source.reads.get(), 3);
+        check(1, READAHEAD + 1);
+        assert!(source.read_at(end - 3, &mut [0; 4]).is_err());
+        assert!(source.read_at(u64::MAX, &mut [0; 4]).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::etdump;
 use crate::etrecord::record::{Reader, Record};
 use crate::limits;
 use crate::profile::{self, Profile};
-use crate::source::ByteSource;
+use crate::source::{ByteSource, Windowed};
 
 /// A byte range that is wanted next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ enum State {
 
 struct Pending {
     name: String,
-    source: Rc<dyn ByteSource>,
+    source: Rc<Windowed<Counted>>,
     read: Rc<Cell<u64>>,
     state: State,
 }
@@ -102,7 +102,7 @@ impl Opening {
             .into_iter()
             .map(|(name, inner)| {
                 let read = Rc::new(Cell::new(0));
-                let source = Rc::new(Counted { inner, read: read.clone() });
+                let source = Rc::new(Windowed::new(Counted { inner, read: read.clone() }));
                 Pending { name, source, read, state: State::Waiting }
             })
             .collect();
@@ -190,6 +190,7 @@ impl Opening {
 
     fn finish_file(&mut self, kind: FileKind, content: Opened) {
         let file = &self.files[self.at];
+        file.source.forget();
         self.done.push(Done {
             name: file.name.clone(),
             bytes: file.source.len(),

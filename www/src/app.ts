@@ -1,12 +1,13 @@
 /** One viewer: its state, what users can do, and drawing it. No globals. */
 
-import { render } from "lit";
+import { nothing, render } from "lit";
 import { CallError, Client } from "./client";
-import { openSample, samples } from "./flavour";
+import { openSample } from "./flavour";
 import { page } from "./panels/page";
 import type { ErrorInfo, EventInfo, Grouping, Metric, OpenResult } from "./protocol";
 import { GraphView } from "./render/graph";
 import { initialState, type Selection, type State } from "./state";
+import type { Stats } from "./worker/messages";
 
 /** Opening that takes less than this shows no progress, in milliseconds. */
 const PROGRESS_AFTER = 300;
@@ -15,16 +16,20 @@ const EVENT_PAGE = 10_000;
 export class App {
   readonly state: State = initialState();
   readonly graph: GraphView;
-  #client = new Client();
+  #client: Client;
   #expanded = new Map<string, Set<number>>();
   #scheduled = false;
   /** Set while a view is put together: what is half ready is not worth drawing. */
   #held = false;
   #opening = 0;
   #root: HTMLElement;
+  /** Told when files were chosen, and when what they give is on the screen. */
+  onChosen: () => void = () => undefined;
+  onDrawn: (stats: Stats) => void = () => undefined;
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, client = new Client()) {
     this.#root = root;
+    this.#client = client;
     this.graph = new GraphView({
       select: (selection) => void this.select(selection),
       toggle: (group) => void this.toggle(group),
@@ -39,11 +44,12 @@ export class App {
     };
     this.#listen();
     this.draw();
-    void samples().then((list) => {
-      this.update({ samples: list });
-      const wanted = /(?:^#|&)sample=([\w-]+)/.exec(location.hash)?.[1];
-      if (wanted !== undefined && list.some((s) => s.id === wanted)) void this.openSample(wanted);
-    });
+  }
+
+  /** Ends the viewer; it cannot be used any more. */
+  close(): void {
+    this.#client.close();
+    render(nothing, this.#root);
   }
 
   #listen(): void {
@@ -103,7 +109,7 @@ export class App {
   }
 
   async #open(act: () => Promise<OpenResult>): Promise<void> {
-    performance.mark("etscope:chosen");
+    this.onChosen();
     this.#opening = performance.now();
     try {
       const result = await act();
@@ -115,12 +121,8 @@ export class App {
       if (opened && result.current !== null) await this.show(result.current);
       this.#held = false;
       this.draw();
-      // Memory never shrinks, so what it is now is its peak as well.
-      const { wasmMemory } = this.#client.stats;
-      window.etscopeStats = { bytesRead, wasmMemory, wasmPeak: wasmMemory, engineMs };
       await this.#painted();
-      performance.mark("etscope:drawn");
-      performance.measure("etscope:open", "etscope:chosen", "etscope:drawn");
+      this.onDrawn({ ...this.#client.stats, bytesRead, engineMs });
     } catch (error) {
       this.#held = false;
       this.update({ progress: null });

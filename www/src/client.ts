@@ -27,8 +27,8 @@ export class Client {
   #next = 0;
   #waiting = new Map<number, Waiting>();
 
-  constructor() {
-    this.#wasm = loadWasm();
+  constructor(wasm = loadWasm()) {
+    this.#wasm = wasm;
     this.#ready = this.#start();
     this.#ready.catch(() => undefined);
   }
@@ -90,6 +90,12 @@ export class Client {
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
       if (this.#worker) this.#post(this.#worker, { kind: "call", id, name, args });
     });
+  }
+
+  /** Ends the worker; what waits for it waits for ever. */
+  close(): void {
+    this.#worker?.terminate();
+    this.#waiting.clear();
   }
 
   cancel(): void {

@@ -48,6 +48,9 @@ export async function loadWasm(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** Whether samples cost no request. */
+export const carriesSamples = FLAVOUR === "self-contained";
+
 let list: Promise<(Carried | Listed)[]> | undefined;
 
 async function all(): Promise<(Carried | Listed)[]> {

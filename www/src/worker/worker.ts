@@ -7,12 +7,12 @@ import { initSync, Session } from "#wasm";
 import type { Calls, ErrorInfo, OpenProgress, OpenResult } from "../protocol";
 import type { FromWorker, ToWorker } from "./messages";
 
-/** Bytes of one read, reads in flight, and bytes handed to wasm at a time: so few that they stay in the cache. */
+/** Bytes of one read, reads in flight, and bytes handed to wasm at a time: few enough to stay in the cache. */
 const SLICE = 16 << 20;
-const IN_FLIGHT = 6;
-const PIECE = 1 << 18;
+const IN_FLIGHT = 4;
+const PIECE = 1 << 20;
 /** Progress is told at most this often, in milliseconds. */
-const TELL_EVERY = 50;
+const TELL_EVERY = 150;
 
 const scope = self as unknown as {
   postMessage(message: FromWorker, transfer: Transferable[]): void;
