@@ -50,11 +50,26 @@ for (const [record, dump, figures] of pairs) {
     assert.equal(sum, figures.execute);
     assert.equal(Number(await page.getByTestId("fit").getAttribute("data-fit")), 1);
     assert.ok((await items(page)) > 8);
+    const outside = await page.evaluate(() => {
+      const stage = document.querySelector("svg.graph").getBoundingClientRect();
+      return [...document.querySelectorAll("g[data-item]")].filter((item) => {
+        const box = item.querySelector(".box").getBoundingClientRect();
+        return box.left < stage.left || box.right > stage.right;
+      }).map((item) => item.dataset.label);
+    });
+    assert.deepEqual(outside, [], "the first view is not wider than the screen");
     assert.ok((await page.locator("g[data-item] .value").count()) > 3);
     assert.ok(await page.getByTestId("legend").isVisible());
     assert.equal(await page.getByTestId("banner").count(), 0);
   });
 }
+
+onPage("on a phone nothing but the toolbar is wider than the screen", async (page) => {
+  await openFiles(page, "opt125m_xnnpack.etrecord", "opt125m_xnnpack_figures.etdp");
+  const wide = await page.evaluate(() => [...document.querySelectorAll("#etscope *")]
+    .filter((e) => !e.closest("svg, .toolbar, .names > *") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => `${e.tagName}.${e.className}`));
+  assert.deepEqual(wide, []);
+}, { viewport: { width: 390, height: 844 } });
 
 onPage("grouping, metric and time scale can be chosen", async (page) => {
   await openFiles(page, "opt125m_xnnpack.etrecord", "opt125m_xnnpack_figures.etdp");
@@ -208,6 +223,14 @@ onPage("the sample opens without a network", async (page) => {
   await page.getByTestId("sample-gap_xnnpack").click();
   await page.getByTestId("execute").waitFor();
   assert.equal(await ticks(page, "execute"), 572_066);
+});
+
+onPage("the page rehearses out of sight and leaves nothing of it", async (page) => {
+  await page.waitForFunction(() => performance.getEntriesByName("etscope:rehearsed").length > 0);
+  assert.equal(await page.locator(".rehearsal").count(), 0);
+  assert.equal(page.workers().length, 1);
+  assert.ok(await page.getByTestId("sample-gap_xnnpack").isVisible());
+  assert.equal(await page.evaluate(() => performance.getEntriesByName("etscope:open").length), 0);
 });
 
 onPage("the address can name a sample", async (page) => {

@@ -30,7 +30,10 @@ async function start(root: HTMLElement): Promise<void> {
   app.update({ samples: list });
   const wanted = /(?:^#|&)sample=([\w-]+)/.exec(location.hash)?.[1];
   if (wanted !== undefined && list.some((s) => s.id === wanted)) await app.openSample(wanted);
-  else if (carriesSamples && list[0]) await rehearse(wasm, list[0].id, () => chosen);
+  else if (carriesSamples && list[0]) {
+    await rehearse(wasm, list[0].id, () => chosen);
+    performance.mark("etscope:rehearsed");
+  }
 }
 
 const root = document.getElementById("etscope");

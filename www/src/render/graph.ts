@@ -110,13 +110,20 @@ export class GraphView {
     });
     this.svg.addEventListener("keydown", (event) => this.#key(event));
     new ResizeObserver(() => {
-      if (this.#pendingFit && this.svg.clientWidth > 0) this.fit();
-      this.#later();
+      if (this.#pendingFit) this.#fitNow();
+      else this.#later();
     }).observe(this.svg);
   }
 
   attach(host: HTMLElement): void {
     if (this.svg.parentElement !== host) host.append(this.svg);
+    if (this.#pendingFit) this.#fitNow();
+  }
+
+  /** Fits what was shown before there was room for it, to be seen in this frame. */
+  #fitNow(): void {
+    this.fit();
+    if (!this.#pendingFit) this.#draw();
   }
 
   clear(): void {
@@ -187,8 +194,11 @@ export class GraphView {
       }
       if (left <= right) this.#edgeGrid.add(e, left, top, right - left, bottom - top);
     }
-    if (how.fit) this.fit();
-    else if (before && how.anchor !== undefined) {
+    if (how.fit) {
+      this.fit();
+      // Without a size there is nothing to see yet.
+      if (this.#pendingFit) return;
+    } else if (before && how.anchor !== undefined) {
       const item = this.#find({ type: "group", id: how.anchor });
       if (item !== null) {
         const [x, y] = this.#box(item);
