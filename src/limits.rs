@@ -29,3 +29,7 @@ pub const CHECKED_ENTRY_BYTES: u64 = 64 << 20;
 /// An entry of at most this many bytes is read to its end after its JSON broke, to tell by
 /// its checksum whether the file is damaged.
 pub const CHECKED_AFTER_FAILURE_BYTES: u64 = 64 << 20;
+/// Largest pickle of a weight archive that is read, in bytes.
+pub const PICKLE_BYTES: u64 = 64 << 20;
+/// Of a larger tensor a sample of so many bytes is read.
+pub const TENSOR_SAMPLE_BYTES: u64 = 1 << 20;

@@ -115,6 +115,39 @@ impl ByteSource for FileSource {
     }
 }
 
+/// A range of a source.
+#[derive(Debug)]
+pub struct Part<S> {
+    source: S,
+    start: u64,
+    len: u64,
+}
+
+impl<S: ByteSource> Part<S> {
+    /// `len` bytes from `start`.
+    ///
+    /// # Errors
+    /// [`Code::ReadFailed`] when the range is not inside the source.
+    pub fn new(source: S, start: u64, len: u64) -> Result<Self> {
+        if start.checked_add(len).is_none_or(|end| end > source.len()) {
+            return Err(out_of_range(start, usize::try_from(len).unwrap_or(usize::MAX), source.len()));
+        }
+        Ok(Part { source, start, len })
+    }
+}
+
+impl<S: ByteSource> ByteSource for Part<S> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.len) {
+            return Err(out_of_range(offset, buf.len(), self.len));
+        }
+        self.source.read_at(self.start + offset, buf)
+    }
+}
+
 /// How many bytes [`Windowed`] fetches at a time. A Blob read costs about 2 ms whatever
 /// its size, and an ETRecord of 500 MB must open with less than 1 % of it read, so the
 /// window is a compromise: the directory and the small entries behind it fit into one.

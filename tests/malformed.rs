@@ -111,7 +111,10 @@ fn use_all(document: &Document) {
             document.group_details(0, graph.id, block, grouping, 0).unwrap();
         }
         for node in 0..graph.nodes {
-            document.node_details(0, graph.id, block, node).unwrap();
+            for argument in document.node_details(0, graph.id, block, node).unwrap().arguments {
+                // Weights that cannot be read are an error, never more.
+                let _ = document.tensor_values(0, graph.id, node, &argument.text);
+            }
         }
     }
     for block in &info.blocks {

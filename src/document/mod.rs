@@ -3,13 +3,18 @@
 pub mod details;
 pub mod info;
 pub mod opening;
+pub mod values;
 pub mod view;
 
+use std::cell::RefCell;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use crate::diagnostics::Diagnostics;
 use crate::error::{Code, Error, Result};
 use crate::etrecord::maps::Maps;
+use crate::etrecord::tensors::TensorArchive;
 use crate::model::{Graph, Grouping};
 use crate::overlay::{self, Metric, Overlay};
 use crate::profile::Profile;
@@ -32,6 +37,8 @@ pub struct RecordDoc {
     pub diagnostics: Diagnostics,
     /// For parts that are read later.
     pub source: Rc<dyn ByteSource>,
+    /// Weights that were asked for, by entry.
+    archives: RefCell<FxHashMap<Box<str>, Rc<TensorArchive>>>,
 }
 
 impl std::fmt::Debug for RecordDoc {
@@ -105,7 +112,14 @@ impl Document {
                     let mut diagnostics = record.diagnostics;
                     let graphs: Vec<Graph> = record.programs.into_iter().map(Graph::new).collect();
                     graphs.iter().for_each(|graph| diagnostics.extend(&graph.diagnostics));
-                    let record = RecordDoc { file, graphs, maps: record.maps, diagnostics, source: done.source };
+                    let record = RecordDoc {
+                        file,
+                        graphs,
+                        maps: record.maps,
+                        diagnostics,
+                        source: done.source,
+                        archives: RefCell::default(),
+                    };
                     self.records.push(Rc::new(record));
                 }
                 Opened::Dump(profile) => self.dumps.push(Rc::new(DumpDoc { file, profile })),
@@ -173,7 +187,7 @@ impl Document {
     /// of its own. Views that stay keep what the user chose in them.
     fn pair(&mut self) {
         let mut pairs: Vec<(Option<usize>, Option<usize>)> = Vec::new();
-        let none = rustc_hash::FxHashMap::default();
+        let none = FxHashMap::default();
         let mut taken = vec![0_usize; self.records.len()];
         for (d, dump) in self.dumps.iter().enumerate() {
             let blocks = &dump.profile.blocks;

@@ -1,8 +1,9 @@
-//! What an ETRecord holds: the exported programs and the maps that tie the runtime's
-//! instruction ids to their nodes.
+//! What an ETRecord holds: the exported programs, the maps that tie the runtime's
+//! instruction ids to their nodes, and the weights.
 
 pub mod json;
 pub mod lowered;
 pub mod maps;
 pub mod program;
 pub mod record;
+pub mod tensors;

@@ -190,6 +190,12 @@ impl Session {
         answer(self.document.partition_details(view, graph, block, partition))
     }
 
+    /// Values and statistics of a parameter, buffer or constant of a node.
+    #[wasm_bindgen(js_name = tensorValues)]
+    pub fn tensor_values(&self, view: u32, graph: u32, node: u32, name: &str) -> Result<JsValue, JsValue> {
+        answer(self.document.tensor_values(view, graph, node, name))
+    }
+
     /// The groups around a node.
     #[wasm_bindgen]
     pub fn locate(&self, view: u32, graph: u32, by: &str, node: u32) -> Result<JsValue, JsValue> {

@@ -107,6 +107,18 @@ onPage("the panel tells all of a node", async (page) => {
   }
 });
 
+onPage("the values of a parameter are read when asked for", async (page) => {
+  await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
+  await page.getByTestId("graph").focus();
+  await page.keyboard.press("f");
+  await page.locator('g[data-item][data-label="addmm"] .label').first().click();
+  const values = page.getByTestId("values").first();
+  await values.locator("summary").click();
+  await values.getByText("0.045748, 0.031528, 0.022747, 0.001777, 0.040501").waitFor();
+  await values.locator(".histogram").waitFor();
+  await values.getByText("5 values · float32").waitFor();
+});
+
 onPage("a group opens and closes in place", async (page) => {
   await openFiles(page, "opt125m_portable.etrecord", "opt125m_portable.etdp");
   const group = page.locator('g[data-kind="closed"][data-label="embed_tokens"]');

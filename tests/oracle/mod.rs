@@ -90,3 +90,12 @@ pub fn open_pair(pair: &Pair) -> Document {
 pub fn view(document: &Document) -> &View {
     document.view(0).unwrap()
 }
+
+/// What Arm's adapter shows of a pair's record; `None` where it fails.
+pub fn adapter(name: &str) -> Option<Value> {
+    let path = fixtures().join(format!("oracle/{name}.adapter.json.gz"));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).ok()?).read_to_string(&mut text).unwrap();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    value.get("collections").is_some().then_some(value)
+}

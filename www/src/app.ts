@@ -271,7 +271,7 @@ export class App {
   }
 
   async select(selection: Selection | null): Promise<void> {
-    this.update({ selection, details: selection ? this.state.details : null });
+    this.update({ selection, details: selection ? this.state.details : null, values: new Map() });
     this.graph.select(selection);
     if (!selection) return;
     try {
@@ -279,6 +279,20 @@ export class App {
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** Reads the values of a parameter, buffer or constant of a node. */
+  async loadValues(node: number, name: string): Promise<void> {
+    const { view, graph, values } = this.state;
+    const key = `${String(node)}/${name}`;
+    if (!view || graph === null || values.has(key)) return;
+    try {
+      values.set(key, await this.#client.call("tensorValues", { view: view.id, graph, node, name }));
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      values.set(key, error.info);
+    }
+    this.draw();
   }
 
   async #loadDetails(selection: Selection): Promise<void> {

@@ -239,6 +239,26 @@ export interface Argument {
   producer: number | null;
 }
 
+/** Values and statistics of a tensor of the record; statistics are over `seen` of `count` values. */
+export interface TensorValues {
+  name: string;
+  dtype: string;
+  shape: number[];
+  /** Distance between neighbours of each dimension, in numbers. */
+  strides: number[];
+  count: number;
+  seen: number;
+  /** The first values as text. */
+  first: string[];
+  min: number | null;
+  max: number | null;
+  mean: number | null;
+  deviation: number | null;
+  zeros: number;
+  notFinite: number;
+  histogram: { from: number; to: number; counts: number[] } | null;
+}
+
 export interface EventInfo {
   id: number;
   name: string;
@@ -389,6 +409,7 @@ export interface Calls {
     args: { view: number; graph: number; block: number | null; partition: number };
     result: PartitionDetails;
   };
+  tensorValues: { args: { view: number; graph: number; node: number; name: string }; result: TensorValues };
   locate: { args: { view: number; graph: number; grouping: Grouping; node: number }; result: Location };
   events: { args: { view: number; block: number; from: number; count: number }; result: EventTable };
 }

@@ -2,7 +2,7 @@
 
 import type { Scale } from "./format";
 import type {
-  Details, ErrorInfo, EventInfo, Grouping, Metric, OpenProgress, OpenResult, Overlay, Scene, ViewInfo,
+  Details, ErrorInfo, EventInfo, Grouping, Metric, OpenProgress, OpenResult, Overlay, Scene, TensorValues, ViewInfo,
 } from "./protocol";
 
 export interface Notice {
@@ -33,6 +33,8 @@ export interface State {
   overlay: Overlay | null;
   selection: Selection | null;
   details: Details | null;
+  /** Values of the selected node's parameters that were asked for, or why there are none. */
+  values: Map<string, TensorValues | ErrorInfo>;
   /** Set while files are opened, once that has taken long enough to be worth telling. */
   progress: OpenProgress | null;
   notices: Notice[];
@@ -58,6 +60,7 @@ export function initialState(): State {
     overlay: null,
     selection: null,
     details: null,
+    values: new Map(),
     progress: null,
     notices: [],
     diagnosticsOpen: false,

@@ -5,6 +5,7 @@ import { styleMap } from "lit/directives/style-map.js";
 import type { App } from "../app";
 import { bytes, count, eventName, percent, ticks } from "../format";
 import type { Argument, EventInfo, GroupDetails, NodeDetails, PartitionDetails, Stats } from "../protocol";
+import { hasValues, values } from "./values";
 
 export function details(app: App): TemplateResult {
   const d = app.state.details;
@@ -46,7 +47,7 @@ function node(app: App, d: NodeDetails, close: TemplateResult): TemplateResult {
       ["Target", d.target && d.target !== d.op ? html`<span class="mono">${d.target}</span>` : nothing],
     ])}
     ${d.events.length > 0 ? section("Time", events(app, d.events)) : nothing}
-    ${d.arguments.length > 0 ? section("Arguments", args(app, d.arguments)) : nothing}
+    ${d.arguments.length > 0 ? section("Arguments", args(app, d.id, d.arguments)) : nothing}
     ${d.outputs.length > 0
       ? section("Outputs", html`<dl class="fields">${d.outputs.map((o) => html`<div><dt class="mono">${o.name}</dt><dd class="mono">${o.dtype} ${o.shape}</dd></div>`)}</dl>`)
       : nothing}
@@ -74,13 +75,13 @@ function node(app: App, d: NodeDetails, close: TemplateResult): TemplateResult {
   `;
 }
 
-function args(app: App, list: Argument[]): TemplateResult {
+function args(app: App, node: number, list: Argument[]): TemplateResult {
   return html`<dl class="fields">${list.map((a) => {
     const tensor = a.tensor ? `${a.tensor.dtype} ${a.tensor.shape}` : "";
     const producer = a.producer;
     const value = producer !== null ? link(app, producer, a.text) : html`<span class="mono">${a.target ?? a.text}</span>`;
     const named = a.kind !== "tensor" && a.kind !== "value" && a.kind !== "none";
-    return html`<div><dt>${a.name || "–"}</dt><dd>${named ? html`<span class="kind">${a.kind}</span> ` : nothing}${value} <span class="muted mono">${tensor}</span></dd></div>`;
+    return html`<div><dt>${a.name || "–"}</dt><dd>${named ? html`<span class="kind">${a.kind}</span> ` : nothing}${value} <span class="muted mono">${tensor}</span>${hasValues(a) ? values(app, node, a) : nothing}</dd></div>`;
   })}</dl>`;
 }
 

@@ -131,6 +131,7 @@ const calls: { [K in keyof Calls]: (args: Calls[K]["args"]) => unknown } = {
     current().groupDetails(view, graph, block ?? undefined, grouping, group) as unknown,
   partitionDetails: ({ view, graph, block, partition }) =>
     current().partitionDetails(view, graph, block ?? undefined, partition) as unknown,
+  tensorValues: ({ view, graph, node, name }) => current().tensorValues(view, graph, node, name) as unknown,
   locate: ({ view, graph, grouping, node }) => current().locate(view, graph, grouping, node) as unknown,
   events: ({ view, block, from, count }) => current().events(view, block, from, count) as unknown,
 };
