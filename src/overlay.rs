@@ -3,11 +3,12 @@
 
 use std::str::FromStr;
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::correlate::Attribution;
+use crate::correlate::{Attribution, Estimates};
 use crate::model::{GroupId, Hierarchy, NodeId};
-use crate::profile::{Block, Stats};
+use crate::profile::{Block, EventId, Stats};
 
 /// What is shown of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +71,8 @@ pub enum Ownership {
     Shared = 2,
     /// Some are its own, some are shared with nodes outside.
     Both = 3,
+    /// Some were not measured for it but estimated.
+    Estimated = 4,
 }
 
 impl Ownership {
@@ -78,7 +81,7 @@ impl Ownership {
             (Ownership::Nothing, false) => Ownership::Own,
             (Ownership::Nothing, true) => Ownership::Shared,
             (Ownership::Own, true) | (Ownership::Shared, false) => Ownership::Both,
-            (same, _) => same,
+            (same @ (Ownership::Own | Ownership::Shared | Ownership::Both | Ownership::Estimated), _) => same,
         }
     }
 }
@@ -140,6 +143,11 @@ impl Sum {
         self.state = self.state.and(shared);
     }
 
+    fn add_estimate(&mut self, samples: &[u64], calls: f64) {
+        self.add(samples, calls, false);
+        self.state = Ownership::Estimated;
+    }
+
     fn value(&self, metric: Metric, execute: f64) -> (f64, f64) {
         if self.state == Ownership::Nothing {
             return (f64::NAN, f64::NAN);
@@ -169,20 +177,34 @@ pub fn calls_per_run(calls: &[u32]) -> f64 {
     calls.iter().map(|c| f64::from(*c)).sum::<f64>() / calls.len() as f64
 }
 
-fn calls_of(block: &Block, attribution: &Attribution, cost: usize) -> f64 {
-    block.events.get(attribution.costs[cost].event.index()).map_or(0.0, |event| calls_per_run(&event.calls))
+fn calls_of(block: &Block, event: EventId) -> f64 {
+    block.events.get(event.index()).map_or(0.0, |event| calls_per_run(&event.calls))
 }
 
 /// Computes one metric for all nodes and groups.
-pub fn overlay(hierarchy: &Hierarchy, block: &Block, attribution: &Attribution, metric: Metric) -> Overlay {
+///
+/// With estimates, the time of a delegate call whose ops were put on single nodes is shown on
+/// those nodes and not on every node of the partition. A group around the whole partition
+/// still shows what was measured for the call, so that the root is the same either way.
+pub fn overlay(
+    hierarchy: &Hierarchy,
+    block: &Block,
+    attribution: &Attribution,
+    estimates: Option<&Estimates>,
+    metric: Metric,
+) -> Overlay {
     let execute = execute_avg(block);
+    let spreads = |call: EventId| estimates.is_some_and(|e| e.spreads(call));
     let mut out = Overlay::default();
-    for costs in &attribution.costs_of {
+    for (node, costs) in attribution.costs_of.iter().enumerate() {
         let mut sum = Sum::default();
-        for cost in costs {
-            let cost = *cost as usize;
-            let shared = attribution.costs[cost].owners.len() > 1;
-            sum.add(&attribution.costs[cost].samples, calls_of(block, attribution, cost), shared);
+        for cost in costs.iter().map(|cost| &attribution.costs[*cost as usize]) {
+            if !spreads(cost.event) {
+                sum.add(&cost.samples, calls_of(block, cost.event), cost.owners.len() > 1);
+            }
+        }
+        for estimate in estimates.iter().flat_map(|e| e.of_node(node)) {
+            sum.add_estimate(&estimate.samples, calls_of(block, estimate.event));
         }
         let (value, share) = sum.value(metric, execute);
         out.nodes.push(value);
@@ -190,9 +212,25 @@ pub fn overlay(hierarchy: &Hierarchy, block: &Block, attribution: &Attribution, 
         out.node_state.push(sum.state);
     }
     let mut sums = vec![Sum::default(); hierarchy.groups.len()];
-    each_group_cost(hierarchy, attribution, |group, cost, shared| {
-        sums[group.index()].add(&attribution.costs[cost].samples, calls_of(block, attribution, cost), shared);
+    let mut holds_whole: FxHashSet<(GroupId, EventId)> = FxHashSet::default();
+    each_group(hierarchy, attribution.costs.iter().map(|c| &c.owners[..]), |group, index, shared| {
+        let cost = &attribution.costs[index];
+        if spreads(cost.event) {
+            if shared {
+                return;
+            }
+            holds_whole.insert((group, cost.event));
+        }
+        sums[group.index()].add(&cost.samples, calls_of(block, cost.event), shared);
     });
+    if let Some(estimates) = estimates {
+        each_group(hierarchy, estimates.list.iter().map(|e| &e.owners[..]), |group, index, _| {
+            let estimate = &estimates.list[index];
+            if !holds_whole.contains(&(group, estimate.call)) {
+                sums[group.index()].add_estimate(&estimate.samples, calls_of(block, estimate.event));
+            }
+        });
+    }
     for sum in &sums {
         let (value, share) = sum.value(metric, execute);
         out.groups.push(value);
@@ -204,11 +242,15 @@ pub fn overlay(hierarchy: &Hierarchy, block: &Block, attribution: &Attribution, 
 
 /// Calls `take` for each group that holds an owner of a cost, once for each cost, and says
 /// whether an owner lies outside. Inner groups come before the groups around them.
-pub fn each_group_cost(hierarchy: &Hierarchy, attribution: &Attribution, mut take: impl FnMut(GroupId, usize, bool)) {
+fn each_group<'a>(
+    hierarchy: &Hierarchy,
+    owners: impl Iterator<Item = &'a [NodeId]>,
+    mut take: impl FnMut(GroupId, usize, bool),
+) {
     let mut owners_inside = vec![0_usize; hierarchy.groups.len()];
     let mut touched: Vec<GroupId> = Vec::new();
-    for (index, cost) in attribution.costs.iter().enumerate() {
-        for owner in &cost.owners {
+    for (index, owners) in owners.enumerate() {
+        for owner in owners {
             for group in hierarchy.ancestors(*owner) {
                 if owners_inside[group.index()] == 0 {
                     touched.push(group);
@@ -218,20 +260,40 @@ pub fn each_group_cost(hierarchy: &Hierarchy, attribution: &Attribution, mut tak
         }
         for group in touched.drain(..) {
             let inside = std::mem::take(&mut owners_inside[group.index()]);
-            take(group, index, inside < cost.owners.len());
+            take(group, index, inside < owners.len());
         }
     }
 }
 
-/// Ticks of each run that were attributed to some of these nodes, every cost once.
-pub fn samples_of(attribution: &Attribution, mut inside: impl FnMut(NodeId) -> bool, runs: usize) -> Vec<u64> {
+/// Ticks of each run on some of these nodes, every cost once, by the rules of [`overlay`].
+/// The flag says whether some of them are estimates.
+pub fn samples_of(
+    attribution: &Attribution,
+    estimates: Option<&Estimates>,
+    inside: impl Fn(NodeId) -> bool,
+    runs: usize,
+) -> (Vec<u64>, bool) {
     let mut sums = vec![0_u64; runs];
+    let mut add = |samples: &[u64]| {
+        for (sum, ticks) in sums.iter_mut().zip(samples) {
+            *sum = sum.saturating_add(*ticks);
+        }
+    };
+    let mut split = FxHashSet::default();
     for cost in &attribution.costs {
-        if cost.owners.iter().any(|owner| inside(*owner)) {
-            for (sum, ticks) in sums.iter_mut().zip(&cost.samples) {
-                *sum = sum.saturating_add(*ticks);
-            }
+        let spreads = estimates.is_some_and(|e| e.spreads(cost.event));
+        if spreads && !cost.owners.iter().all(|owner| inside(*owner)) {
+            split.insert(cost.event);
+        } else if cost.owners.iter().any(|owner| inside(*owner)) {
+            add(&cost.samples);
         }
     }
-    sums
+    let mut estimated = false;
+    for estimate in estimates.iter().flat_map(|e| &e.list) {
+        if split.contains(&estimate.call) && estimate.owners.iter().any(|owner| inside(*owner)) {
+            add(&estimate.samples);
+            estimated = true;
+        }
+    }
+    (sums, estimated)
 }

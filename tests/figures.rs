@@ -29,7 +29,7 @@ fn rows(document: &Document) -> Vec<EventInfo> {
 /// Ops by their ticks, most first.
 fn hottest(document: &Document) -> Vec<(String, f64)> {
     let block = execute(document);
-    let details = document.group_details(0, block.graph.unwrap(), Some(block.id), Grouping::Flat, 0).unwrap();
+    let details = document.group_details(0, block.graph.unwrap(), Some(block.id), Grouping::Flat, 0, false).unwrap();
     details.op_types.into_iter().filter_map(|o| Some((o.op, o.ticks?))).collect()
 }
 
@@ -143,7 +143,7 @@ fn rule_7_the_root_equals_what_was_attributed_in_every_grouping() {
             let parts: u64 = splits.iter().map(|s| s.native + s.delegate).sum();
             for grouping in [Grouping::Module, Grouping::Delegate, Grouping::Flat] {
                 let (b, graph) = (u32::try_from(b).unwrap(), u32::try_from(graph).unwrap());
-                let overlay = document.overlay(0, graph, b, grouping, Metric::Total).unwrap();
+                let overlay = document.overlay(0, graph, b, grouping, Metric::Total, false).unwrap();
                 let root = overlay.groups[Hierarchy::ROOT.index()];
                 let root = if root.is_nan() { 0.0 } else { root };
                 assert_eq!(root, (parts - lost) as f64, "{} {}", pair.name, block.name);

@@ -108,7 +108,7 @@ fn use_all(document: &Document) {
             let open = document.initial_expansion(0, graph.id, grouping).unwrap();
             let scene = document.scene(0, graph.id, grouping, &open).unwrap();
             assert!(scene.boxes.iter().all(|v| v.is_finite()));
-            document.group_details(0, graph.id, block, grouping, 0).unwrap();
+            document.group_details(0, graph.id, block, grouping, 0, true).unwrap();
         }
         for node in 0..graph.nodes {
             for argument in document.node_details(0, graph.id, block, node).unwrap().arguments {

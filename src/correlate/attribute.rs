@@ -155,7 +155,7 @@ fn is_precise(claims: &Claims, belongs: &Belongs) -> bool {
 }
 
 /// The delegate call around an event.
-fn call_of(block: &Block, event: &Event) -> Option<EventId> {
+pub(super) fn call_of(block: &Block, event: &Event) -> Option<EventId> {
     let mut at = event.parent;
     // Parents are finished before their children are asked for: the chain ends.
     for _ in 0..block.events.len() {

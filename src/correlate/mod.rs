@@ -3,16 +3,24 @@
 //! * [`kernels`]: what a block says of each instruction.
 //! * [`claim`]: the instructions of a method claim the nodes of its graph; partitions.
 //! * [`attribute`]: events become costs with owners.
+//! * [`align`], [`estimate`]: delegate ops that nothing ties to the graph, put on operators by
+//!   kind and order.
+//! * [`correlated`]: measured and estimated owners together.
 //! * [`grouping`]: groups by partition and native island.
 //! * [`fit`]: how well a block and a method belong together.
 
+pub mod align;
 pub mod attribute;
 pub mod claim;
+pub mod correlated;
+pub mod estimate;
 pub mod fit;
 pub mod grouping;
 pub mod kernels;
 
 pub use attribute::{Attribution, Cost, Unmapped};
 pub use claim::{Claims, Partition};
+pub use correlated::Correlated;
+pub use estimate::{Estimate, Estimates};
 pub use fit::Fit;
 pub use kernels::Kernels;

@@ -1,6 +1,9 @@
 //! What the panel and the event table show of one node, group, partition or block.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::info::{
     Argument, EventInfo, EventTable, Field, GroupDetails, Lineage, Location, LoweredInfo, NodeDetails, NodeRef,
@@ -8,14 +11,14 @@ use super::info::{
 };
 use super::view::{View, index};
 use super::{Document, not_found};
-use crate::correlate::{Attribution, Claims};
+use crate::correlate::{Attribution, Claims, Correlated};
 use crate::error::Result;
 use crate::etrecord::json::value::{Value as Json, parse};
 use crate::etrecord::program::{Arg, InputKind, dtype_name, short_target};
-use crate::model::graph::{Value, each_name};
+use crate::model::graph::{Value, each_name, op_base};
 use crate::model::{Graph, GroupId, Grouping, Hierarchy, NodeId, NodeKind, PartitionId};
 use crate::overlay::{calls_per_run, samples_of};
-use crate::profile::{Block, EventKind, Stats};
+use crate::profile::{Block, EventId, EventKind, Stats};
 
 /// How many events of a group cross the boundary.
 const GROUP_EVENTS: usize = 200;
@@ -50,10 +53,11 @@ impl Document {
         instructions.extend(partition.and_then(|p| claims.partitions[p.index()].instruction));
         let mut events = Vec::new();
         if let Some((block, attribution)) = view.attribution_on(graph, block) {
-            let mine = |belongs: &&crate::correlate::attribute::Belongs| belongs.nodes.contains(&id);
-            for (event, belongs) in attribution.events.iter().enumerate() {
-                if mine(&belongs) {
-                    events.push(event_info(&view.blocks()[block], event, Some((&attribution, claims))));
+            let estimates = view.estimates(block);
+            let known = Correlated { graph: of, claims, attribution: &attribution, estimates: estimates.as_deref() };
+            for event in 0..attribution.events.len() {
+                if known.nodes(event).contains(&id) {
+                    events.push(event_info(&view.blocks()[block], event, Some(known)));
                 }
             }
         }
@@ -113,7 +117,8 @@ impl Document {
         })
     }
 
-    /// All that is known of a group, with the events of a block in it.
+    /// All that is known of a group, with the events of a block in it. With estimates, delegate
+    /// ops that no map ties to the graph count where they most likely belong.
     ///
     /// # Errors
     /// [`crate::error::Code::NotFound`] when view, graph or group do not exist.
@@ -124,6 +129,7 @@ impl Document {
         block: Option<u32>,
         grouping: Grouping,
         group: u32,
+        estimates: bool,
     ) -> Result<GroupDetails> {
         let view = self.view(view)?;
         let missing = || not_found("graph", graph);
@@ -136,54 +142,33 @@ impl Document {
         let attributed = view.attribution_on(graph, block.map(|b| b as usize));
 
         let inside = nodes_inside(&hierarchy, id);
-        let mut types: BTreeMap<String, (u32, Option<f64>)> = BTreeMap::new();
+        let mut types = OpTypes::default();
         for node in of.nodes().filter(|n| inside[n.index()]) {
-            types.entry(of.label(node)).or_default().0 += 1;
+            types.0.entry(of.label(node)).or_default().count += 1;
         }
-        let (mut events, mut event_count, mut stats) = (Vec::new(), 0, None);
+        let (mut events, mut event_count, mut stats, mut estimated) = (Vec::new(), 0, None, false);
         if let Some((block, attribution)) = &attributed {
+            let made = view.estimates(*block);
+            let known = Correlated { graph: of, claims, attribution, estimates: made.as_deref() };
             let block = &view.blocks()[*block];
-            for cost in &attribution.costs {
-                let owners: Vec<NodeId> = cost.owners.iter().copied().filter(|n| inside[n.index()]).collect();
-                let Some(first) = owners.first() else { continue };
-                let label = of.label(*first);
-                let label = if owners.iter().all(|n| of.label(*n) == label) {
-                    label
-                } else {
-                    let partition = claims.partition_of[first.index()];
-                    match partition.and_then(|p| claims.partitions.get(p.index())) {
-                        Some(partition) => format!("{} ({})", partition.backend, partition.label()),
-                        None => joined_labels(of, &owners),
-                    }
-                };
-                let mean = Stats::of(&cost.samples).map_or(0.0, |s| s.avg);
-                let ticks = &mut types.entry(label).or_default().1;
-                *ticks = Some(ticks.unwrap_or(0.0) + mean);
-            }
-            let mut list: Vec<usize> = Vec::new();
-            for (event, belongs) in attribution.events.iter().enumerate() {
-                if belongs.nodes.iter().any(|n| inside[n.index()]) {
-                    list.push(event);
-                }
-            }
+            types.add(if estimates { known } else { Correlated { estimates: None, ..known } }, &inside);
+            let mut list: Vec<usize> = (0..attribution.events.len())
+                .filter(|event| known.nodes(*event).iter().any(|n| inside[n.index()]))
+                .collect();
             event_count = index(list.len());
             let total = |event: usize| block.events[event].samples.iter().fold(0_u64, |a, b| a.saturating_add(*b));
             list.sort_by_key(|event| (std::cmp::Reverse(total(*event)), *event));
             list.truncate(GROUP_EVENTS);
-            events = list.iter().map(|e| event_info(block, *e, Some((attribution, claims)))).collect();
+            events = list.iter().map(|e| event_info(block, *e, Some(known))).collect();
             if event_count > 0 {
-                let samples = samples_of(attribution, |n| inside[n.index()], block.run_indices.len());
+                let made = if estimates { made.as_deref() } else { None };
+                let samples;
+                (samples, estimated) = samples_of(attribution, made, |n| inside[n.index()], block.run_indices.len());
                 stats = Stats::of(&samples).map(Into::into);
             }
         }
-        let mut op_types: Vec<OpTypeInfo> =
-            types.into_iter().map(|(op, (count, ticks))| OpTypeInfo { op, count, ticks }).collect();
-        op_types
-            .sort_by(|a, b| b.ticks.unwrap_or(-1.0).total_cmp(&a.ticks.unwrap_or(-1.0)).then(b.count.cmp(&a.count)));
-        let partition = about.partition.map(|p| {
-            let attributed = attributed.as_ref().map(|(block, attribution)| (*block, &**attribution));
-            partition_details(view, claims, attributed, p)
-        });
+        let op_types = types.sorted();
+        let partition = about.partition.map(|p| partition_details(view, graph, attributed.as_ref(), p));
         Ok(GroupDetails {
             kind: "group",
             id: group,
@@ -197,6 +182,7 @@ impl Document {
             events,
             event_count,
             stats,
+            estimated,
         })
     }
 
@@ -217,8 +203,7 @@ impl Document {
             return Err(not_found("partition", partition));
         }
         let attributed = view.attribution_on(graph as usize, block.map(|b| b as usize));
-        let attributed = attributed.as_ref().map(|(block, attribution)| (*block, &**attribution));
-        Ok(partition_details(view, claims, attributed, PartitionId(partition)))
+        Ok(partition_details(view, graph as usize, attributed.as_ref(), PartitionId(partition)))
     }
 
     /// The groups around a node, outermost first.
@@ -245,8 +230,14 @@ impl Document {
         let view = self.view(view)?;
         let of = view.blocks().get(block as usize).ok_or_else(|| not_found("block", block))?;
         let attribution = view.attribution(block as usize);
-        let claims = view.matches[block as usize].graph.map(|g| &*view.claims[g]);
-        let known = attribution.as_deref().zip(claims);
+        let estimates = view.estimates(block as usize);
+        let known =
+            attribution.as_deref().zip(view.matches[block as usize].graph).map(|(attribution, graph)| Correlated {
+                graph: &view.graphs()[graph],
+                claims: &view.claims[graph],
+                attribution,
+                estimates: estimates.as_deref(),
+            });
         let end = from.saturating_add(count.min(TABLE_ROWS)) as usize;
         let rows = (from as usize..end.min(of.events.len())).map(|event| event_info(of, event, known)).collect();
         Ok(EventTable { block, rows, total: index(of.events.len()) })
@@ -293,19 +284,22 @@ pub fn partition_ref(claims: &Claims, id: PartitionId) -> PartitionRef {
 
 fn partition_details(
     view: &View,
-    claims: &Claims,
-    attributed: Option<(usize, &Attribution)>,
+    graph: usize,
+    attributed: Option<&(usize, Rc<Attribution>)>,
     id: PartitionId,
 ) -> PartitionDetails {
+    let claims = &view.claims[graph];
     let partition = &claims.partitions[id.index()];
-    let (mut call, mut ops, mut overhead, mut other_clock) = (None, Vec::new(), None, false);
+    let (mut call, mut ops, mut overhead, mut other_clock, mut disagreement) = (None, Vec::new(), None, false, None);
     if let Some((block, attribution)) = attributed {
-        let block = &view.blocks()[block];
+        let estimates = view.estimates(*block);
+        let known = Correlated { graph: &view.graphs()[graph], claims, attribution, estimates: estimates.as_deref() };
+        let block = &view.blocks()[*block];
         for (event, belongs) in attribution.events.iter().enumerate() {
             if belongs.partition != Some(id) {
                 continue;
             }
-            let info = event_info(block, event, Some((attribution, claims)));
+            let info = event_info(block, event, Some(known));
             let about = &block.events[event];
             match about.kind {
                 EventKind::DelegateCall if call.is_none() => {
@@ -317,6 +311,8 @@ fn partition_details(
                     if inner && !other_clock {
                         overhead = Stats::of(&about.self_samples).map(|s| s.avg);
                     }
+                    let refused = estimates.iter().flat_map(|e| &e.refused);
+                    disagreement = refused.filter(|(call, _)| call.index() == event).map(|(_, a)| 1.0 - a).next();
                     call = Some(info);
                 }
                 EventKind::DelegateCall | EventKind::DelegateOp | EventKind::Scope => ops.push(info),
@@ -334,16 +330,87 @@ fn partition_details(
         ops,
         overhead,
         other_clock,
+        disagreement,
+    }
+}
+
+/// Op types with what they cost.
+#[derive(Debug, Default)]
+struct OpTypes(BTreeMap<String, OpType>);
+
+#[derive(Debug, Default)]
+struct OpType {
+    count: u32,
+    ticks: Option<f64>,
+    estimated: bool,
+}
+
+impl OpTypes {
+    fn put(&mut self, label: String, ticks: f64, estimated: bool) {
+        let of = self.0.entry(label).or_default();
+        of.ticks = Some(of.ticks.unwrap_or(0.0) + ticks);
+        of.estimated |= estimated;
+    }
+
+    /// Adds the costs of the nodes inside. A delegate call whose ops were estimated is told by
+    /// its ops, and what is left of it, when all of it is inside, by its partition.
+    fn add(&mut self, known: Correlated<'_>, inside: &[bool]) {
+        let Correlated { graph, claims, attribution, estimates } = known;
+        let mean = |samples: &[u64]| Stats::of(samples).map_or(0.0, |s| s.avg);
+        let is_inside = |node: &NodeId| inside[node.index()];
+        let mut told: FxHashMap<EventId, f64> = FxHashMap::default();
+        for estimate in estimates.iter().flat_map(|e| &e.list) {
+            let label = match (&estimate.owners[..], &known.carried_ops(estimate)[..]) {
+                ([first, ..], _) if estimate.owners.iter().any(is_inside) => graph.label(*first),
+                ([], [first, ..]) => op_base(first).to_owned(),
+                _ => continue,
+            };
+            let call = attribution.events.get(estimate.call.index());
+            if call.is_some_and(|b| b.nodes.iter().any(is_inside)) {
+                self.put(label, mean(&estimate.samples), true);
+                *told.entry(estimate.call).or_default() += mean(&estimate.samples);
+            }
+        }
+        for cost in &attribution.costs {
+            let owners: Vec<NodeId> = cost.owners.iter().copied().filter(|n| is_inside(n)).collect();
+            let Some(first) = owners.first() else { continue };
+            let partition = claims.partition_of[first.index()].and_then(|p| claims.partitions.get(p.index()));
+            let spreads = estimates.is_some_and(|e| e.spreads(cost.event));
+            if spreads && owners.len() < cost.owners.len() {
+                continue;
+            }
+            let told = told.get(&cost.event);
+            let label = graph.label(*first);
+            let label = match partition {
+                Some(partition) if told.is_some() => {
+                    format!("{} ({}), not in its ops", partition.backend, partition.label())
+                }
+                _ if owners.iter().all(|n| graph.label(*n) == label) => label,
+                Some(partition) => format!("{} ({})", partition.backend, partition.label()),
+                None => joined_labels(graph, &owners),
+            };
+            self.put(label, (mean(&cost.samples) - told.copied().unwrap_or(0.0)).max(0.0), false);
+        }
+    }
+
+    fn sorted(self) -> Vec<OpTypeInfo> {
+        let info = |(op, OpType { count, ticks, estimated })| OpTypeInfo { op, count, ticks, estimated };
+        let mut all: Vec<OpTypeInfo> = self.0.into_iter().map(info).collect();
+        let ticks = |of: &OpTypeInfo| of.ticks.unwrap_or(-1.0);
+        all.sort_by(|a, b| ticks(b).total_cmp(&ticks(a)).then(b.count.cmp(&a.count)));
+        all
     }
 }
 
 /// One event of a block, with what the record says of it.
-pub fn event_info(block: &Block, event: usize, known: Option<(&Attribution, &Claims)>) -> EventInfo {
+pub fn event_info(block: &Block, event: usize, known: Option<Correlated<'_>>) -> EventInfo {
     let of = &block.events[event];
-    let belongs = known.and_then(|(attribution, _)| attribution.events.get(event));
-    let nodes: Vec<u32> = belongs.map(|b| b.nodes.iter().map(|n| n.0).collect()).unwrap_or_default();
-    let backend = known.zip(belongs).and_then(|((_, claims), b)| {
-        let partition = b.partition.and_then(|p| claims.partitions.get(p.index()))?;
+    let belongs = known.as_ref().and_then(|k| k.attribution.events.get(event));
+    let nodes: Vec<u32> = known.iter().flat_map(|k| k.nodes(event)).map(|n| n.0).collect();
+    let estimate = known.as_ref().and_then(|k| k.estimate(event));
+    let carried = known.as_ref().zip(estimate).map(|(k, estimate)| k.carried_ops(estimate)).unwrap_or_default();
+    let backend = known.as_ref().zip(belongs).and_then(|(known, b)| {
+        let partition = b.partition.and_then(|p| known.claims.partitions.get(p.index()))?;
         Some(partition.backend.to_string())
     });
     let zero = Stats { avg: 0.0, min: 0.0, max: 0.0, p10: 0.0, p50: 0.0, p90: 0.0, total: 0.0 };
@@ -357,7 +424,8 @@ pub fn event_info(block: &Block, event: usize, known: Option<(&Attribution, &Cla
         debug_handles: belongs.and_then(|b| b.handles.clone()).unwrap_or_default(),
         shared: nodes.len() > 1,
         nodes,
-        estimated: false,
+        confidence: estimate.map(|e| e.confidence),
+        carried_ops: carried.into_iter().map(str::to_owned).collect(),
         calls_per_run: calls_per_run(&of.calls),
         samples: of.samples.iter().take(SAMPLES_SHOWN).map(|ticks| *ticks as f64).collect(),
         stats: StatsInfo::from(Stats::of(&of.samples).unwrap_or(zero)),

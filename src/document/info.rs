@@ -181,6 +181,8 @@ pub struct BlockInfo {
     pub delegate_calls: f64,
     /// Ticks of an average run that were attributed to nodes.
     pub attributed: f64,
+    /// Delegate ops whose operators are estimated.
+    pub estimates: u32,
 }
 
 /// One graph.
@@ -301,12 +303,15 @@ pub struct EventInfo {
     pub backend: Option<String>,
     /// Its debug handles.
     pub debug_handles: Vec<i64>,
-    /// The nodes that own it.
+    /// The nodes that own it; for an estimate those that it most likely ran.
     pub nodes: Vec<u32>,
     /// True when it is one cost with several owners.
     pub shared: bool,
-    /// True when its figures are estimates.
-    pub estimated: bool,
+    /// How sure the nodes are, 0 to 1, when no map but kind and order tie the event to them.
+    /// The event's own figures are measured.
+    pub confidence: Option<f64>,
+    /// The operators it most likely ran in the module that its call node carries.
+    pub carried_ops: Vec<String>,
     /// Calls in an average run.
     pub calls_per_run: f64,
     /// Ticks of each run, at most [`SAMPLES_SHOWN`].
@@ -427,6 +432,8 @@ pub struct OpTypeInfo {
     pub count: u32,
     /// Ticks of an average run.
     pub ticks: Option<f64>,
+    /// True when some of them are estimates.
+    pub estimated: bool,
 }
 
 /// All that is known of a group.
@@ -458,6 +465,8 @@ pub struct GroupDetails {
     pub event_count: u32,
     /// Statistics of the sum, every cost once.
     pub stats: Option<StatsInfo>,
+    /// True when some of that sum was estimated.
+    pub estimated: bool,
 }
 
 /// All that is known of a partition.
@@ -482,6 +491,9 @@ pub struct PartitionDetails {
     pub overhead: Option<f64>,
     /// True when its ops tick on another clock.
     pub other_clock: bool,
+    /// How far the ops of the call are from the operators of the partition, 0 to 1, when that
+    /// is too far for any of them to be estimated.
+    pub disagreement: Option<f64>,
 }
 
 /// Rows of the event table.

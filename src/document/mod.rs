@@ -299,16 +299,29 @@ impl Document {
         Ok(act(&input))
     }
 
-    /// One metric of a block on a graph; nothing but NaN when the block did not run it.
+    /// One metric of a block on a graph; nothing but NaN when the block did not run it. With
+    /// estimates, delegate ops that no map ties to the graph are shown where they most likely
+    /// belong ([`crate::correlate::estimate`]).
     ///
     /// # Errors
     /// [`Code::NotFound`] when view, graph or block do not exist.
-    pub fn overlay(&self, view: u32, graph: u32, block: u32, grouping: Grouping, metric: Metric) -> Result<Overlay> {
+    pub fn overlay(
+        &self,
+        view: u32,
+        graph: u32,
+        block: u32,
+        grouping: Grouping,
+        metric: Metric,
+        estimates: bool,
+    ) -> Result<Overlay> {
         let view = self.view(view)?;
         let hierarchy = view.hierarchy(graph as usize, grouping).ok_or_else(|| not_found("graph", graph))?;
         let of = view.blocks().get(block as usize).ok_or_else(|| not_found("block", block))?;
         Ok(match view.attribution_on(graph as usize, Some(block as usize)) {
-            Some((_, attribution)) => overlay::overlay(&hierarchy, of, &attribution, metric),
+            Some((block, attribution)) => {
+                let estimates = if estimates { view.estimates(block) } else { None };
+                overlay::overlay(&hierarchy, of, &attribution, estimates.as_deref(), metric)
+            }
             None => Overlay::nothing(&hierarchy),
         })
     }

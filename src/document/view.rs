@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 
 use super::info::{BlockInfo, FitInfo, GraphInfo, SplitInfo, ViewInfo};
 use super::{DumpDoc, RecordDoc};
+use crate::correlate::estimate::estimate;
 use crate::correlate::fit::{MISMATCH_BELOW, fit};
 use crate::correlate::grouping::{by_delegate, mark_partitions};
-use crate::correlate::{Attribution, Claims, Fit, Kernels, attribute, claim};
+use crate::correlate::{Attribution, Claims, Estimates, Fit, Kernels, attribute, claim};
 use crate::diagnostics::Diagnostics;
 use crate::etrecord::maps::MethodMaps;
 use crate::export::report::{ReportBlock, ReportGraph, ReportInput, report};
@@ -41,6 +42,7 @@ pub struct View {
     pub claims: Vec<Rc<Claims>>,
     hierarchies: RefCell<FxHashMap<(usize, Grouping), Rc<Hierarchy>>>,
     attributions: RefCell<FxHashMap<usize, Rc<Attribution>>>,
+    estimates: RefCell<FxHashMap<usize, Rc<Estimates>>>,
 }
 
 impl View {
@@ -54,6 +56,7 @@ impl View {
             claims: Vec::new(),
             hierarchies: RefCell::default(),
             attributions: RefCell::default(),
+            estimates: RefCell::default(),
         };
         view.update();
         view
@@ -97,6 +100,7 @@ impl View {
             .collect();
         self.hierarchies.borrow_mut().clear();
         self.attributions.borrow_mut().clear();
+        self.estimates.borrow_mut().clear();
     }
 
     /// The groups of a graph.
@@ -129,6 +133,19 @@ impl View {
         let made = attribute::attribute(&self.graphs()[graph], &self.maps(graph), &self.claims[graph], of);
         let made = Rc::new(made);
         self.attributions.borrow_mut().insert(block, made.clone());
+        Some(made)
+    }
+
+    /// Where delegate ops that nothing ties to the graph most likely belong.
+    pub fn estimates(&self, block: usize) -> Option<Rc<Estimates>> {
+        if let Some(known) = self.estimates.borrow().get(&block) {
+            return Some(known.clone());
+        }
+        let attribution = self.attribution(block)?;
+        let graph = self.matches.get(block)?.graph?;
+        let made = estimate(&self.graphs()[graph], &self.claims[graph], &self.blocks()[block], &attribution);
+        let made = Rc::new(made);
+        self.estimates.borrow_mut().insert(block, made.clone());
         Some(made)
     }
 
@@ -184,6 +201,7 @@ impl View {
     pub fn report(&self, scale: &str) -> serde_json::Value {
         let info = self.info(0);
         let attributions: Vec<_> = (0..self.blocks().len()).map(|i| self.attribution(i)).collect();
+        let estimates: Vec<_> = (0..self.blocks().len()).map(|i| self.estimates(i)).collect();
         let graphs: Vec<ReportGraph<'_>> =
             self.graphs().iter().zip(&self.claims).map(|(graph, claims)| ReportGraph { graph, claims }).collect();
         let blocks: Vec<ReportBlock<'_>> = self
@@ -195,6 +213,7 @@ impl View {
                 graph: self.matches[i].graph,
                 fit: self.matches[i].fit.as_ref(),
                 attribution: attributions[i].as_deref(),
+                estimates: estimates[i].as_deref(),
             })
             .collect();
         report(&ReportInput { graphs: &graphs, blocks: &blocks, diagnostics: &info.diagnostics, scale })
@@ -263,6 +282,7 @@ impl View {
             split: block.splits.as_deref().and_then(SplitInfo::mean),
             delegate_calls: calls.map(|e| crate::overlay::calls_per_run(&e.calls)).sum(),
             attributed,
+            estimates: self.estimates(i).map_or(0, |e| index(e.list.len())),
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::correlate::{Attribution, Claims, Fit};
+use crate::correlate::{Attribution, Claims, Correlated, Estimates, Fit};
 use crate::diagnostics::Diagnostic;
 use crate::model::{Graph, NodeId, PartitionId};
 use crate::overlay::calls_per_run;
@@ -30,6 +30,8 @@ pub struct ReportBlock<'a> {
     pub fit: Option<&'a Fit>,
     /// Its events on that graph.
     pub attribution: Option<&'a Attribution>,
+    /// Where those of its events most likely belong that no map ties to the graph.
+    pub estimates: Option<&'a Estimates>,
 }
 
 /// Everything a report is made of.
@@ -114,6 +116,12 @@ fn names(graph: Option<&Graph>, nodes: &[NodeId]) -> Value {
 
 fn block(input: &ReportInput<'_>, of: &ReportBlock<'_>) -> Value {
     let on = of.graph.and_then(|g| input.graphs.get(g));
+    let correlated = on.zip(of.attribution).map(|(on, attribution)| Correlated {
+        graph: on.graph,
+        claims: on.claims,
+        attribution,
+        estimates: of.estimates,
+    });
     let events: Vec<Value> = of
         .block
         .events
@@ -133,9 +141,12 @@ fn block(input: &ReportInput<'_>, of: &ReportBlock<'_>) -> Value {
             put("instruction_id", event.instruction.into());
             put("delegate_debug_identifier", event.delegate_id.as_ref().map(|id| id.to_string()).into());
             put("debug_handles", belongs.and_then(|b| b.handles.clone()).into());
-            put("nodes", names(on.map(|g| g.graph), belongs.map_or(&[], |b| &b.nodes)));
+            put("nodes", names(on.map(|g| g.graph), correlated.map_or(&[], |c| c.nodes(i))));
             put("backend", backend.map(|p| p.backend.to_string()).into());
-            put("estimated", false.into());
+            let estimate = correlated.zip(correlated.and_then(|c| c.estimate(i)));
+            put("estimated", estimate.is_some().into());
+            put("confidence", estimate.map(|(_, e)| e.confidence).into());
+            put("carried_ops", estimate.map(|(c, e)| c.carried_ops(e)).filter(|ops| !ops.is_empty()).into());
             put("unmapped", belongs.and_then(|b| b.unmapped).map(|u| u.as_str()).into());
             put("calls_per_run", calls_per_run(&event.calls).into());
             put("samples", event.samples.clone().into());

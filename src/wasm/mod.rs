@@ -153,9 +153,17 @@ impl Session {
 
     /// One metric of a block on a graph.
     #[wasm_bindgen]
-    pub fn overlay(&self, view: u32, graph: u32, block: u32, by: &str, metric: &str) -> Result<JsValue, JsValue> {
+    pub fn overlay(
+        &self,
+        view: u32,
+        graph: u32,
+        block: u32,
+        by: &str,
+        metric: &str,
+        estimates: bool,
+    ) -> Result<JsValue, JsValue> {
         let which = metric.parse().map_err(thrown)?;
-        let overlay = self.document.overlay(view, graph, block, grouping(by)?, which).map_err(thrown)?;
+        let overlay = self.document.overlay(view, graph, block, grouping(by)?, which, estimates).map_err(thrown)?;
         columns::overlay(&overlay, graph, block, by, metric)
     }
 
@@ -174,8 +182,9 @@ impl Session {
         block: Option<u32>,
         by: &str,
         group: u32,
+        estimates: bool,
     ) -> Result<JsValue, JsValue> {
-        answer(self.document.group_details(view, graph, block, grouping(by)?, group))
+        answer(self.document.group_details(view, graph, block, grouping(by)?, group, estimates))
     }
 
     /// All that is known of a partition.

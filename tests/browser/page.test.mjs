@@ -96,6 +96,37 @@ onPage("grouping, metric and time scale can be chosen", async (page) => {
   await page.waitForFunction(() => document.querySelector('[data-testid="execute"]')?.textContent === "250 ms");
 });
 
+onPage("the ops of a delegate are estimated on its nodes, and can be left out", async (page) => {
+  await openFiles(page, "mv2_xnnpack.etrecord", "mv2_xnnpack.etdp");
+  const group = page.locator('g[data-label="features"]');
+  const value = () => group.locator(".value").first().textContent();
+  const estimated = Number(await group.getAttribute("data-ticks"));
+  assert.match(await value(), /^≈ /);
+  assert.match(await group.getAttribute("aria-label"), /estimated/);
+  await page.getByTestId("legend").getByText("estimated").waitFor();
+  await group.locator(".label").first().click();
+  await page.getByTestId("panel").getByText("estimated by kind and order").waitFor();
+  await page.getByTestId("estimates").click();
+  await page.waitForFunction(() => document.querySelector('g[data-label="features"] .value')?.textContent?.startsWith("∥"));
+  // Measured is only the whole call, which the group shares with what lies outside.
+  const execute = await ticks(page, "execute");
+  const measured = Number(await group.getAttribute("data-ticks"));
+  assert.ok(estimated < measured && measured <= execute, `${String(estimated)} ${String(measured)} ${String(execute)}`);
+  assert.equal(await ticks(page, "execute"), execute);
+  assert.equal(await page.getByTestId("legend").getByText("estimated").count(), 0);
+  await page.getByTestId("tab-events").click();
+  await page.getByTestId("event-table").getByText("≈").first().waitFor();
+});
+
+onPage("ops are told on the module that a call carries", async (page) => {
+  await openFiles(page, "opt125m_xnnpack.etrecord", "opt125m_xnnpack.etdp");
+  await page.getByTestId("grouping-delegate").click();
+  await page.locator('g[data-item][data-label^="partition "] .label').first().click();
+  const note = page.getByTestId("panel").locator("[data-estimate]").first();
+  await note.waitFor({ state: "attached" });
+  assert.match(await note.textContent(), /ran aten\.\S+.*confidence/);
+});
+
 onPage("the panel tells all of a node", async (page) => {
   await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
   await page.getByTestId("graph").focus();

@@ -196,6 +196,11 @@ export class App {
     await this.refresh(false);
   }
 
+  async setEstimates(estimates: boolean): Promise<void> {
+    this.update({ estimates });
+    await this.refresh(false);
+  }
+
   #expansionKey(): string {
     const { view, graph, grouping } = this.state;
     return `${String(view?.record?.id)}/${String(graph)}/${grouping}`;
@@ -214,13 +219,13 @@ export class App {
 
   /** Fetches drawing and figures again; `fit` shows the whole drawing. */
   async refresh(fit: boolean, anchor?: number): Promise<void> {
-    const { view, graph, block, grouping, metric, tab } = this.state;
+    const { view, graph, block, grouping, metric, estimates, tab } = this.state;
     try {
       if (view && graph !== null) {
         const expanded = Uint32Array.from(await this.#expansion());
         const [scene, overlay] = await Promise.all([
           this.#client.call("scene", { view: view.id, graph, grouping, expanded }),
-          block === null ? null : this.#client.call("overlay", { view: view.id, graph, block, grouping, metric }),
+          block === null ? null : this.#client.call("overlay", { view: view.id, graph, block, grouping, metric, estimates }),
         ]);
         this.update({ scene, overlay });
         this.graph.show(scene, overlay, this.state, { fit, anchor });
@@ -296,12 +301,12 @@ export class App {
   }
 
   async #loadDetails(selection: Selection): Promise<void> {
-    const { view, graph, block, grouping } = this.state;
+    const { view, graph, block, grouping, estimates } = this.state;
     if (!view || graph === null) return;
     const details =
       selection.type === "node"
         ? await this.#client.call("nodeDetails", { view: view.id, graph, block, node: selection.id })
-        : await this.#client.call("groupDetails", { view: view.id, graph, block, grouping, group: selection.id });
+        : await this.#client.call("groupDetails", { view: view.id, graph, block, grouping, group: selection.id, estimates });
     if (this.state.selection === selection) this.update({ details });
   }
 

@@ -114,6 +114,8 @@ export interface BlockInfo {
   execute: Stats | null;
   split: Split | null;
   delegateCalls: number;
+  /** Delegate ops whose operators are estimated. */
+  estimates: number;
   /** Ticks a run (average) that were attributed to nodes of the graph. */
   attributed: number;
 }
@@ -201,7 +203,7 @@ export interface Overlay {
   grouping: Grouping;
   /** Value of each node: events of its own and events it shares with others. */
   nodes: Float64Array;
-  /** 0 nothing, 1 own events only, 2 shared only, 3 both. */
+  /** 0 nothing, 1 own events only, 2 shared only, 3 both, 4 with estimates. */
   nodeState: Uint8Array;
   /** Value of each group, every event counted once. */
   groups: Float64Array;
@@ -268,11 +270,14 @@ export interface EventInfo {
   delegateDebugId: string | null;
   backend: string | null;
   debugHandles: number[];
-  /** Nodes that own it. */
+  /** Nodes that own it; of an estimate those that it most likely ran. */
   nodes: number[];
   /** True when it is one cost with several owners. */
   shared: boolean;
-  estimated: boolean;
+  /** How sure the nodes are (0…1) when kind and order tie the event to them and no map does; else null. */
+  confidence: number | null;
+  /** Of an estimate: its operators in the module that the call node carries. */
+  carriedOps: string[];
   callsPerRun: number;
   /** Ticks of each run, in order; at most 4,096 of them. */
   samples: number[];
@@ -347,12 +352,14 @@ export interface GroupDetails {
   nodes: number;
   groups: number;
   /** Op types inside, most costly first: name, count, ticks (average a run, each event once). */
-  opTypes: { op: string; count: number; ticks: number | null }[];
+  opTypes: { op: string; count: number; ticks: number | null; estimated: boolean }[];
   partition: PartitionDetails | null;
   /** The costliest events inside, at most 200. */
   events: EventInfo[];
   eventCount: number;
   stats: Stats | null;
+  /** True when some of that sum was estimated. */
+  estimated: boolean;
 }
 
 export interface PartitionDetails {
@@ -368,6 +375,8 @@ export interface PartitionDetails {
   /** Ticks of the call that no delegate op accounts for; null when ops run on another clock. */
   overhead: number | null;
   otherClock: boolean;
+  /** How far its ops are from its operators (0…1), when too far for estimates; else null. */
+  disagreement: number | null;
 }
 
 export type Details = NodeDetails | GroupDetails;
@@ -397,12 +406,12 @@ export interface Calls {
   initialExpansion: { args: { view: number; graph: number; grouping: Grouping }; result: Uint32Array };
   scene: { args: { view: number; graph: number; grouping: Grouping; expanded: Uint32Array }; result: Scene };
   overlay: {
-    args: { view: number; graph: number; block: number; grouping: Grouping; metric: Metric };
+    args: { view: number; graph: number; block: number; grouping: Grouping; metric: Metric; estimates: boolean };
     result: Overlay;
   };
   nodeDetails: { args: { view: number; graph: number; block: number | null; node: number }; result: NodeDetails };
   groupDetails: {
-    args: { view: number; graph: number; block: number | null; grouping: Grouping; group: number };
+    args: { view: number; graph: number; block: number | null; grouping: Grouping; group: number; estimates: boolean };
     result: GroupDetails;
   };
   partitionDetails: {

@@ -28,6 +28,8 @@ export interface State {
   block: number | null;
   grouping: Grouping;
   metric: Metric;
+  /** Whether delegate ops that no map ties to the graph are shown where they most likely belong. */
+  estimates: boolean;
   scale: Scale;
   scene: Scene | null;
   overlay: Overlay | null;
@@ -55,6 +57,7 @@ export function initialState(): State {
     block: null,
     grouping: "module",
     metric: "avg",
+    estimates: true,
     scale: { name: "ns", hertz: 1e9 },
     scene: null,
     overlay: null,

@@ -108,6 +108,7 @@ function events(app: App, list: EventInfo[]): TemplateResult {
     (e) => html`<div class="event">
       <div class="row"><b class="grow">${eventName(e)}</b><span class="num strong">${ticks(e.stats.avg, app.state.scale)}</span></div>
       <div class="row small muted"><span class="grow">${e.kind}${e.instruction === null ? "" : ` · instruction ${String(e.instruction)}`}${e.delegateDebugId !== null && e.delegateDebugId !== eventName(e) ? ` · ${e.delegateDebugId}` : ""}${e.callsPerRun === 1 ? "" : ` · ${count(e.callsPerRun)} calls`}</span><span class="num">${percent(e.stats.avg / total)}</span></div>
+      ${e.confidence !== null ? html`<p class="small muted" data-estimate>≈ ${e.carriedOps.length > 0 ? html`ran <span class="mono">${e.carriedOps.join(" + ")}</span>; ` : nothing}operators found by kind and order, confidence ${percent(e.confidence)}</p>` : nothing}
       ${e.shared ? html`<p class="small muted">∥ one cost of ${count(e.nodes.length)} nodes; groups count it once</p>` : nothing}
       ${e.samples.length > 1 ? html`${strip(e.samples)}${stats(app, e.stats)}
         <details class="small"><summary class="muted">${count(e.samples.length)} samples</summary><p class="mono samples">${e.samples.slice(0, 400).map((v) => ticks(v, app.state.scale)).join(" · ")}</p></details>` : nothing}
@@ -125,13 +126,14 @@ function group(app: App, d: GroupDetails, close: TemplateResult): TemplateResult
     ${fields([
       ["Module", d.moduleClass ?? nothing],
       ["Nodes", count(d.nodes)],
-      ["Share of execute", d.stats ? percent(d.stats.avg / total) : nothing],
+      ["Share of execute", d.stats ? `${d.estimated ? "≈ " : ""}${percent(d.stats.avg / total)}` : nothing],
     ])}
+    ${d.estimated ? html`<p class="small muted">≈ holds a part of a delegate call; which part is estimated by kind and order</p>` : nothing}
     ${d.stats ? stats(app, d.stats) : nothing} ${d.partition ? partition(app, d.partition) : nothing}
     ${d.opTypes.length > 0
       ? section("Operators", html`<div class="ops">${d.opTypes.slice(0, 60).map(
           (o) => html`<div class="op"><span class="grow">${o.op} <span class="muted">${o.count > 0 ? `${count(o.count)}×` : ""}</span></span>
-            <span class="num">${o.ticks === null ? "" : ticks(o.ticks, app.state.scale)}</span>
+            <span class="num">${o.ticks === null ? "" : `${o.estimated ? "≈ " : ""}${ticks(o.ticks, app.state.scale)}`}</span>
             <i style=${styleMap({ width: `${String(most > 0 ? ((o.ticks ?? 0) / most) * 100 : 0)}%` })}></i></div>`,
         )}</div>`)
       : nothing}
@@ -147,6 +149,7 @@ function partition(app: App, p: PartitionDetails): TemplateResult {
     ["Debug handles", p.debugHandles.slice(0, 60).join(", ") + (p.debugHandles.length > 60 ? " …" : "")],
     ["Not in its ops", p.overhead === null ? nothing : ticks(p.overhead, app.state.scale)],
     ["Clock", p.otherClock ? "its ops tick on another clock; only their shares can be compared" : nothing],
+    ["Estimates", p.disagreement === null ? nothing : `none: its ops and its operators differ by ${percent(p.disagreement)}`],
   ])}`)}
   ${p.call ? section("Delegate call", events(app, [p.call])) : nothing}
   ${p.ops.length > 0 ? section(`Inside the call (${count(p.ops.length)})`, events(app, p.ops)) : nothing}`;

@@ -2,7 +2,7 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 import type { App } from "../app";
-import type { ScaleName } from "../format";
+import { count, type ScaleName } from "../format";
 import type { Grouping, Metric } from "../protocol";
 
 const GROUPINGS: [Grouping, string][] = [
@@ -34,6 +34,7 @@ export function toolbar(app: App): TemplateResult {
   const { state } = app;
   const view = state.view;
   const graphs = view?.graphs ?? [];
+  const block = state.block === null ? undefined : view?.blocks[state.block];
   const onGraph = state.tab === "graph" && state.graph !== null;
   const value = (e: Event): string => (e.target as HTMLSelectElement).value;
   return html`<nav class="toolbar row" aria-label="View">
@@ -65,7 +66,12 @@ export function toolbar(app: App): TemplateResult {
       ? html`${onGraph
             ? html`<select data-testid="metric-select" aria-label="Metric" @change=${(e: Event) => void app.setMetric(value(e) as Metric)}>
                 ${METRICS.map(([metric, label]) => html`<option value=${metric} ?selected=${metric === state.metric}>${label}</option>`)}
-              </select>`
+              </select>
+              ${block && block.estimates > 0
+                ? html`<button data-testid="estimates" aria-pressed=${state.estimates}
+                    title="${count(block.estimates)} delegate ops are tied to no node by the record. On: each is shown on the operators it most likely ran, found by kind and order. Off: only what was measured for each node."
+                    @click=${() => void app.setEstimates(!state.estimates)}>≈ Estimates</button>`
+                : nothing}`
             : nothing}
           <select data-testid="scale-select" aria-label="Time scale" @change=${(e: Event) => {
             state.scale = { ...state.scale, name: value(e) as ScaleName };

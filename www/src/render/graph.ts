@@ -12,6 +12,8 @@ const SVG = "http://www.w3.org/2000/svg";
 /** Most item groups in the document at a time. */
 const LIVE = 1500;
 const NODE = 0;
+/** The state of a figure that holds estimates. */
+const ESTIMATED = 4;
 const OPEN = 2;
 /** As in `src/scene.rs`: text is measured by a fixed advance, so that layout needs no page. */
 const LABEL_ADVANCE = 8.1;
@@ -270,9 +272,17 @@ export class GraphView {
     return columns?.[this.#id(item)] ?? NaN;
   }
 
-  #shared(item: number): boolean {
+  /** How a figure came about: "∥" shared with other nodes, "≈" estimated, "" measured for it alone. */
+  #mark(item: number): "" | "∥" | "≈" {
     const columns = this.#kind(item) === NODE ? this.#overlay?.nodeState : this.#overlay?.groupState;
-    return (columns?.[this.#id(item)] ?? 0) >= 2;
+    const state = columns?.[this.#id(item)] ?? 0;
+    return state === ESTIMATED ? "≈" : state >= 2 ? "∥" : "";
+  }
+
+  /** The marks on the items of the drawing. */
+  get marks(): Set<string> {
+    const count = this.#scene?.ids.length ?? 0;
+    return new Set(Array.from({ length: count }, (_, item) => this.#mark(item)));
   }
 
   valueText(value: number): string {
@@ -403,12 +413,13 @@ export class GraphView {
     if (!Number.isNaN(value)) g.setAttribute("data-ticks", String(value));
     g.classList.toggle("selected", this.#isSelected(item));
     const partition = scene?.partitions[scene.partitionOf[item] ?? -1];
-    const shared = this.#shared(item);
+    const mark = this.#mark(item);
+    const shared = mark === "∥";
     const text = this.valueText(value);
     const advance = this.#far ? FAR_LABEL_ADVANCE : LABEL_ADVANCE;
     const about = [label, sublabel, partition ? `${partition.backend} · ${partition.label}` : "",
       text ? `${text}${Number.isNaN(share) ? "" : ` (${percent(share)} of execute)`}` : "no time measured",
-      shared ? "the cost is shared with other nodes" : ""].filter(Boolean);
+      shared ? "the cost is shared with other nodes" : "", mark === "≈" ? "estimated" : ""].filter(Boolean);
     g.setAttribute("aria-label", about.join(", "));
     make("title", {}, g).textContent = about.join("\n");
     make("rect", { class: "box", width, height, rx: kind === OPEN ? 12 : 8 }, g);
@@ -427,7 +438,7 @@ export class GraphView {
         const sub = make("tspan", { class: "sublabel", dx: 8 }, title);
         sub.textContent = cut(sublabel, left, SUBLABEL_ADVANCE);
       }
-      if (text) make("text", { class: "value", x: width - 14, y: 21, "text-anchor": "end" }, g).textContent = `${shared ? "∥ " : ""}${text}`;
+      if (text) make("text", { class: "value", x: width - 14, y: 21, "text-anchor": "end" }, g).textContent = `${mark}${mark && " "}${text}`;
       return g;
     }
     const closed = kind !== NODE;
@@ -440,7 +451,7 @@ export class GraphView {
     make("text", { class: "sublabel", x: indent, y: closed ? 36 : 34 }, g).textContent = cut(sublabel, width - indent - 6, SUBLABEL_ADVANCE);
     const bottom = height - 8;
     if (text) {
-      make("text", { class: "value", x: indent, y: bottom }, g).textContent = `${shared ? "∥ " : ""}${text}`;
+      make("text", { class: "value", x: indent, y: bottom }, g).textContent = `${mark}${mark && " "}${text}`;
       if (!Number.isNaN(share) && this.#state?.metric !== "share") {
         make("text", { class: "share", x: width - 10, y: bottom, "text-anchor": "end" }, g).textContent = percent(share);
       }

@@ -123,12 +123,12 @@ const calls: { [K in keyof Calls]: (args: Calls[K]["args"]) => unknown } = {
   setMethod: ({ view, block, method }) => current().setMethod(view, block, method ?? undefined) as unknown,
   initialExpansion: ({ view, graph, grouping }) => current().initialExpansion(view, graph, grouping),
   scene: ({ view, graph, grouping, expanded }) => current().scene(view, graph, grouping, expanded) as unknown,
-  overlay: ({ view, graph, block, grouping, metric }) =>
-    current().overlay(view, graph, block, grouping, metric) as unknown,
+  overlay: ({ view, graph, block, grouping, metric, estimates }) =>
+    current().overlay(view, graph, block, grouping, metric, estimates) as unknown,
   nodeDetails: ({ view, graph, block, node }) =>
     current().nodeDetails(view, graph, block ?? undefined, node) as unknown,
-  groupDetails: ({ view, graph, block, grouping, group }) =>
-    current().groupDetails(view, graph, block ?? undefined, grouping, group) as unknown,
+  groupDetails: ({ view, graph, block, grouping, group, estimates }) =>
+    current().groupDetails(view, graph, block ?? undefined, grouping, group, estimates) as unknown,
   partitionDetails: ({ view, graph, block, partition }) =>
     current().partitionDetails(view, graph, block ?? undefined, partition) as unknown,
   tensorValues: ({ view, graph, node, name }) => current().tensorValues(view, graph, node, name) as unknown,
