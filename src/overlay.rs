@@ -131,6 +131,8 @@ struct Sum {
     samples: Vec<f64>,
     calls: f64,
     state: Ownership,
+    /// A delegate call was left out, since its time was estimated to lie elsewhere.
+    left_out: bool,
 }
 
 impl Sum {
@@ -146,6 +148,10 @@ impl Sum {
     fn add_estimate(&mut self, samples: &[u64], calls: f64) {
         self.add(samples, calls, false);
         self.state = Ownership::Estimated;
+    }
+
+    fn state(&self) -> Ownership {
+        if self.left_out && self.state != Ownership::Nothing { Ownership::Estimated } else { self.state }
     }
 
     fn value(&self, metric: Metric, execute: f64) -> (f64, f64) {
@@ -199,7 +205,9 @@ pub fn overlay(
     for (node, costs) in attribution.costs_of.iter().enumerate() {
         let mut sum = Sum::default();
         for cost in costs.iter().map(|cost| &attribution.costs[*cost as usize]) {
-            if !spreads(cost.event) {
+            if spreads(cost.event) {
+                sum.left_out = true;
+            } else {
                 sum.add(&cost.samples, calls_of(block, cost.event), cost.owners.len() > 1);
             }
         }
@@ -209,7 +217,7 @@ pub fn overlay(
         let (value, share) = sum.value(metric, execute);
         out.nodes.push(value);
         out.node_share.push(share);
-        out.node_state.push(sum.state);
+        out.node_state.push(sum.state());
     }
     let mut sums = vec![Sum::default(); hierarchy.groups.len()];
     let mut holds_whole: FxHashSet<(GroupId, EventId)> = FxHashSet::default();
@@ -217,6 +225,7 @@ pub fn overlay(
         let cost = &attribution.costs[index];
         if spreads(cost.event) {
             if shared {
+                sums[group.index()].left_out = true;
                 return;
             }
             holds_whole.insert((group, cost.event));
@@ -226,7 +235,7 @@ pub fn overlay(
     if let Some(estimates) = estimates {
         each_group(hierarchy, estimates.list.iter().map(|e| &e.owners[..]), |group, index, _| {
             let estimate = &estimates.list[index];
-            if !holds_whole.contains(&(group, estimate.call)) {
+            if spreads(estimate.call) && !holds_whole.contains(&(group, estimate.call)) {
                 sums[group.index()].add_estimate(&estimate.samples, calls_of(block, estimate.event));
             }
         });
@@ -235,7 +244,7 @@ pub fn overlay(
         let (value, share) = sum.value(metric, execute);
         out.groups.push(value);
         out.group_share.push(share);
-        out.group_state.push(sum.state);
+        out.group_state.push(sum.state());
     }
     out
 }
@@ -280,20 +289,18 @@ pub fn samples_of(
         }
     };
     let mut split = FxHashSet::default();
-    for cost in &attribution.costs {
+    for cost in attribution.costs.iter().filter(|c| c.owners.iter().any(|owner| inside(*owner))) {
         let spreads = estimates.is_some_and(|e| e.spreads(cost.event));
         if spreads && !cost.owners.iter().all(|owner| inside(*owner)) {
             split.insert(cost.event);
-        } else if cost.owners.iter().any(|owner| inside(*owner)) {
+        } else {
             add(&cost.samples);
         }
     }
-    let mut estimated = false;
     for estimate in estimates.iter().flat_map(|e| &e.list) {
         if split.contains(&estimate.call) && estimate.owners.iter().any(|owner| inside(*owner)) {
             add(&estimate.samples);
-            estimated = true;
         }
     }
-    (sums, estimated)
+    (sums, !split.is_empty())
 }

@@ -43,7 +43,7 @@ pub struct Estimates {
     pub list: Vec<Estimate>,
     /// The estimates of each node, indices into `list`.
     by_node: Vec<Vec<u32>>,
-    /// The calls whose time can be seen on single nodes of their partition, in order.
+    /// The calls of partitions of several nodes whose time can be seen on single ones, in order.
     pub spread: Vec<EventId>,
     /// The calls whose ops were tried and disagreed with the operators, with the agreement.
     pub refused: Vec<(EventId, f64)>,
@@ -55,7 +55,7 @@ impl Estimates {
         self.list.binary_search_by_key(&event, |e| e.event).ok().map(|i| &self.list[i])
     }
 
-    /// The estimates of a node, in order of the events.
+    /// The estimates of a node for calls that are spread, in order of the events.
     pub fn of_node(&self, node: usize) -> impl Iterator<Item = &Estimate> {
         self.by_node.get(node).into_iter().flatten().filter_map(|i| self.list.get(*i as usize))
     }
@@ -134,10 +134,11 @@ pub fn estimate(graph: &Graph, claims: &Claims, block: &Block, attribution: &Att
         }
     }
     all.list.sort_by_key(|e| e.event);
-    all.spread = all.list.iter().filter(|e| !e.owners.is_empty()).map(|e| e.call).collect();
+    let several = |e: &&Estimate| claims.partitions[e.partition.index()].nodes.len() > 1 && !e.owners.is_empty();
+    all.spread = all.list.iter().filter(several).map(|e| e.call).collect();
     all.spread.sort_unstable();
     all.spread.dedup();
-    for (index, estimate) in (0..).zip(&all.list) {
+    for (index, estimate) in (0..).zip(&all.list).filter(|(_, e)| all.spread.binary_search(&e.call).is_ok()) {
         for owner in &estimate.owners {
             if let Some(list) = all.by_node.get_mut(owner.index()) {
                 list.push(index);
