@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::claim::Claims;
 use crate::etrecord::maps::MethodMaps;
 use crate::model::{Graph, NodeId, PartitionId};
+use crate::profile::delegates::map_keys;
 use crate::profile::{Block, DelegateId, Event, EventId, EventKind};
 
 /// One cost with its owners.
@@ -88,6 +89,7 @@ pub fn attribute(graph: &Graph, maps: &MethodMaps, claims: &Claims, block: &Bloc
     let mut inside: FxHashMap<EventId, Vec<usize>> = FxHashMap::default();
     for (index, event) in block.events.iter().enumerate() {
         if event.kind == EventKind::DelegateOp
+            && event.unit.is_measured_time()
             && is_precise(claims, &all.events[index])
             && let Some(call) = call_of(block, event)
         {
@@ -147,7 +149,7 @@ impl Attribution {
 }
 
 /// True when an op has nodes of its own inside its partition, not just the partition.
-fn is_precise(claims: &Claims, belongs: &Belongs) -> bool {
+pub(super) fn is_precise(claims: &Claims, belongs: &Belongs) -> bool {
     match belongs.partition.and_then(|p| claims.partitions.get(p.index())) {
         Some(partition) => belongs.handles.is_some() && belongs.nodes.len() < partition.nodes.len(),
         None => false,
@@ -226,10 +228,14 @@ fn belongs(maps: &MethodMaps, claims: &Claims, nodes_of: &FxHashMap<i64, Vec<Nod
 /// stands in the id as a whole word, which is inexact.
 fn delegate_handles(maps: &MethodMaps, instruction: u32, id: &DelegateId) -> Option<(Vec<i64>, bool)> {
     let entry = maps.delegates.get(&instruction)?;
-    let text = id.to_string();
-    if let Some((_, handles)) = entry.ids.iter().find(|(key, _)| **key == *text) {
-        return Some((handles.clone(), false));
+    let keys = map_keys(id);
+    for wanted in &keys {
+        if let Some((_, handles)) = entry.ids.iter().find(|(key, _)| **key == **wanted) {
+            return Some((handles.clone(), false));
+        }
     }
+    // A number is that number; an id that says its key has no other.
+    let [text] = &keys[..] else { return None };
     if matches!(id, DelegateId::Int(_)) {
         return None;
     }

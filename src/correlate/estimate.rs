@@ -1,14 +1,15 @@
 //! Estimates: the time of delegate ops that nothing ties to the graph, on the operators that
-//! they most likely ran. They stand beside the costs and never in them.
+//! they most likely ran; and times that no clock but a backend's cost model gave. They stand
+//! beside the costs and never in them.
 
 use rustc_hash::FxHashMap;
 
 use super::align::{Aligned, Basis, Given, align};
-use super::attribute::{Attribution, call_of};
+use super::attribute::{Attribution, call_of, is_precise};
 use super::claim::Claims;
 use crate::model::graph::op_base;
 use crate::model::{Graph, NodeId, PartitionId};
-use crate::profile::{Block, EventId, EventKind};
+use crate::profile::{Block, EventId, EventKind, Unit};
 
 /// Lists that agree less than this are of different things: nothing is estimated from them.
 pub const AGREEMENT_AT_LEAST: f64 = 0.75;
@@ -32,7 +33,7 @@ pub struct Estimate {
     pub samples: Vec<u64>,
     /// How sure it is, 0 to 1: the agreement of the call's ops with its operators, times 1 for
     /// an op of the same kind, 0.9 for a kind that delegates turn into it, 0.6 for a turned
-    /// layout.
+    /// layout. 1 when a map ties the op to its nodes and only its time is modelled.
     pub confidence: f64,
 }
 
@@ -67,11 +68,13 @@ impl Estimates {
 }
 
 /// Estimates the owners of all delegate ops that the record's maps say nothing of. Calls whose
-/// ops tick on another clock, or for which a map ties any op to the graph, have none.
+/// ops tick on another clock, or for which a map ties any op to the graph, have none; but for
+/// ops with modelled times, which are on the nodes that the map says.
 pub fn estimate(graph: &Graph, claims: &Claims, block: &Block, attribution: &Attribution) -> Estimates {
     let mut ops_of: FxHashMap<EventId, Vec<usize>> = FxHashMap::default();
     for (index, event) in block.events.iter().enumerate() {
         if event.kind == EventKind::DelegateOp
+            && matches!(event.unit, Unit::Ticks | Unit::Modelled)
             && let Some(call) = call_of(block, event)
         {
             ops_of.entry(call).or_default().push(index);
@@ -89,7 +92,25 @@ pub fn estimate(graph: &Graph, claims: &Claims, block: &Block, attribution: &Att
         let event = &block.events[call.index()];
         let Some(partition) = attribution.events.get(call.index()).and_then(|b| b.partition) else { continue };
         let Some(of) = claims.partitions.get(partition.index()) else { continue };
-        if event.other_clock || ops.iter().any(tied) {
+        if event.other_clock {
+            continue;
+        }
+        let of_op = |op: usize| Estimate {
+            event: EventId(u32::try_from(op).unwrap_or(u32::MAX)),
+            call,
+            partition,
+            owners: Vec::new(),
+            carried: Vec::new(),
+            samples: block.events[op].self_samples.clone(),
+            confidence: 1.0,
+        };
+        if ops.iter().any(tied) {
+            for op in ops {
+                let belongs = &attribution.events[op];
+                if block.events[op].unit == Unit::Modelled && is_precise(claims, belongs) {
+                    all.list.push(Estimate { owners: belongs.nodes.clone(), ..of_op(op) });
+                }
+            }
             continue;
         }
         let names: Vec<String> = ops
@@ -117,15 +138,7 @@ pub fn estimate(graph: &Graph, claims: &Claims, block: &Block, attribution: &Att
                 Basis::RelatedKind => 0.9,
                 Basis::Layout => 0.6,
             };
-            let mut made = Estimate {
-                event: EventId(u32::try_from(op).unwrap_or(u32::MAX)),
-                call,
-                partition,
-                owners: Vec::new(),
-                carried: Vec::new(),
-                samples: block.events[op].self_samples.clone(),
-                confidence: alignment.agreement * certainty,
-            };
+            let mut made = Estimate { confidence: alignment.agreement * certainty, ..of_op(op) };
             match carried {
                 Some(_) => made.carried = positions,
                 None => made.owners = positions.iter().map(|p| of.nodes[*p as usize]).collect(),

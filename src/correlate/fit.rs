@@ -6,6 +6,7 @@ use super::kernels::{Kernels, same_op};
 use crate::etrecord::maps::{Handles, MethodMaps};
 use crate::model::graph::op_base;
 use crate::model::{Graph, NodeKind};
+use crate::profile::delegates::Writer;
 
 /// How well two things belong together.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,8 +59,12 @@ pub fn fit(graph: &Graph, maps: &MethodMaps, kernels: &Kernels) -> Option<Fit> {
     for (instruction, ran) in &kernels.instructions {
         if ran.delegate {
             all += 1;
+            let backend = maps.delegates.get(instruction).map_or("", |d| &d.backend);
+            let other = ran.writer.filter(|writer| Writer::of_backend(backend).is_some_and(|theirs| theirs != *writer));
             let listed = matches!(maps.handles.get(instruction), Some(Handles::Many(_)));
-            if maps.delegates.contains_key(instruction) || (maps.delegates.is_empty() && (listed || delegates)) {
+            if let Some(other) = other {
+                tell(format!("instruction {instruction} called {}, the record has {backend} there", other.as_str()));
+            } else if maps.delegates.contains_key(instruction) || (maps.delegates.is_empty() && (listed || delegates)) {
                 explained += 1;
             } else {
                 tell(format!("instruction {instruction} called a delegate, the record has none there"));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::profile::delegates::{self, Writer};
 use crate::profile::{Block, EventKind};
 
 /// What one instruction ran.
@@ -11,6 +12,8 @@ pub struct Ran {
     pub kernels: Vec<Box<str>>,
     /// True when it called a delegate.
     pub delegate: bool,
+    /// Whose writing the events inside are, when one tells.
+    pub writer: Option<Writer>,
 }
 
 /// By instruction id.
@@ -24,6 +27,7 @@ impl Kernels {
     /// Collects what the blocks say; a method that ran in several blocks is known from all.
     pub fn of<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Self {
         let mut all = Kernels::default();
+        let mut writers: BTreeMap<u32, Writer> = BTreeMap::new();
         for event in blocks.into_iter().flat_map(|block| &block.events) {
             let Some(instruction) = event.instruction else { continue };
             match event.kind {
@@ -35,12 +39,22 @@ impl Kernels {
                     }
                 }
                 EventKind::DelegateCall => all.instructions.entry(instruction).or_default().delegate = true,
+                EventKind::DelegateOp | EventKind::Scope => {
+                    if !writers.contains_key(&instruction)
+                        && let Some(writer) = delegates::writer(event)
+                    {
+                        writers.insert(instruction, writer);
+                    }
+                }
                 // Symbolic arithmetic runs without a kernel of its own.
                 EventKind::OperatorCall => {
                     all.instructions.entry(instruction).or_default();
                 }
                 _ => {}
             }
+        }
+        for (instruction, ran) in all.instructions.iter_mut().filter(|(_, ran)| ran.delegate) {
+            ran.writer = writers.get(instruction).copied();
         }
         all
     }

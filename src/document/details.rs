@@ -10,7 +10,7 @@ use super::info::{
     OpTypeInfo, PartitionDetails, PartitionRef, SAMPLES_SHOWN, StatsInfo, TensorInfo,
 };
 use super::view::{View, index};
-use super::{Document, not_found};
+use super::{Document, not_found, writing};
 use crate::correlate::{Attribution, Claims, Correlated};
 use crate::error::Result;
 use crate::etrecord::json::value::{Value as Json, parse};
@@ -18,14 +18,13 @@ use crate::etrecord::program::{Arg, InputKind, dtype_name, short_target};
 use crate::model::graph::{Value, each_name, op_base};
 use crate::model::{Graph, GroupId, Grouping, Hierarchy, NodeId, NodeKind, PartitionId};
 use crate::overlay::{calls_per_run, samples_of};
+use crate::profile::delegates::Writer;
 use crate::profile::{Block, EventId, EventKind, Stats};
 
 /// How many events of a group cross the boundary.
 const GROUP_EVENTS: usize = 200;
 /// How many steps of a lineage are told.
 const LINEAGE_STEPS: usize = 200;
-/// How many bytes of delegate metadata are shown.
-const METADATA_BYTES: usize = 16 << 10;
 /// The most rows of one page of the event table.
 const TABLE_ROWS: u32 = 10_000;
 
@@ -407,6 +406,7 @@ pub fn event_info(block: &Block, event: usize, known: Option<Correlated<'_>>) ->
     let of = &block.events[event];
     let belongs = known.as_ref().and_then(|k| k.attribution.events.get(event));
     let nodes: Vec<u32> = known.iter().flat_map(|k| k.nodes(event)).map(|n| n.0).collect();
+    let reading = writing::read(of);
     let estimate = known.as_ref().and_then(|k| k.estimate(event));
     let carried = known.as_ref().zip(estimate).map(|(k, estimate)| k.carried_ops(estimate)).unwrap_or_default();
     let backend = known.as_ref().zip(belongs).and_then(|(known, b)| {
@@ -429,27 +429,13 @@ pub fn event_info(block: &Block, event: usize, known: Option<Correlated<'_>>) ->
         calls_per_run: calls_per_run(&of.calls),
         samples: of.samples.iter().take(SAMPLES_SHOWN).map(|ticks| *ticks as f64).collect(),
         stats: StatsInfo::from(Stats::of(&of.samples).unwrap_or(zero)),
-        metadata: metadata_text(&of.metadata),
+        unit: of.unit.as_str(),
+        writer: reading.writer.map(Writer::as_str),
+        label: reading.label,
+        fields: reading.fields,
+        metadata: writing::metadata_text(&of.metadata),
         unmapped: belongs.and_then(|b| b.unmapped).map(|reason| reason.as_str().to_owned()),
     }
-}
-
-/// Delegate metadata as text where it is text, else as hexadecimal digits.
-fn metadata_text(bytes: &[u8]) -> Option<String> {
-    if bytes.is_empty() {
-        return None;
-    }
-    let shown = &bytes[..bytes.len().min(METADATA_BYTES)];
-    let text = std::str::from_utf8(shown).ok().map(|t| t.trim_end_matches('\0'));
-    let printable = text.filter(|t| !t.is_empty() && t.chars().all(|c| !c.is_control() || c.is_whitespace()));
-    let mut out = match printable {
-        Some(text) => text.to_owned(),
-        None => shown.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "),
-    };
-    if shown.len() < bytes.len() {
-        out.push_str(&format!(" … ({} bytes)", bytes.len()));
-    }
-    Some(out)
 }
 
 fn tensor(graph: &Graph, scope: u32, name: &str) -> Option<TensorInfo> {

@@ -318,7 +318,15 @@ pub struct EventInfo {
     pub samples: Vec<f64>,
     /// Statistics over all runs.
     pub stats: StatsInfo,
-    /// Delegate metadata as text.
+    /// What the figures are: `ticks`, `modelled-ticks`, `us`, `bytes`, `count` or `counter`.
+    pub unit: &'static str,
+    /// Which backend's writing it is, as far as its content tells.
+    pub writer: Option<&'static str>,
+    /// What it is about, in fewer words than its delegate debug id.
+    pub label: Option<String>,
+    /// More of what it says.
+    pub fields: Vec<Field>,
+    /// Delegate metadata: indented JSON, text, or hexadecimal digits with what is readable.
     pub metadata: Option<String>,
     /// Why it is on no node.
     pub unmapped: Option<String>,

@@ -5,6 +5,7 @@ pub mod info;
 pub mod opening;
 pub mod values;
 pub mod view;
+mod writing;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -8,7 +8,7 @@ use crate::correlate::{Attribution, Claims, Correlated, Estimates, Fit};
 use crate::diagnostics::Diagnostic;
 use crate::model::{Graph, NodeId, PartitionId};
 use crate::overlay::calls_per_run;
-use crate::profile::{Block, Split, Stats};
+use crate::profile::{Block, Split, Stats, delegates};
 
 /// One graph with its partitions.
 #[derive(Debug, Clone, Copy)]
@@ -143,6 +143,8 @@ fn block(input: &ReportInput<'_>, of: &ReportBlock<'_>) -> Value {
             put("debug_handles", belongs.and_then(|b| b.handles.clone()).into());
             put("nodes", names(on.map(|g| g.graph), correlated.map_or(&[], |c| c.nodes(i))));
             put("backend", backend.map(|p| p.backend.to_string()).into());
+            put("unit", event.unit.as_str().into());
+            put("writer", delegates::writer(event).map(|w| w.as_str()).into());
             let estimate = correlated.zip(correlated.and_then(|c| c.estimate(i)));
             put("estimated", estimate.is_some().into());
             put("confidence", estimate.map(|(_, e)| e.confidence).into());

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::tree::{self, Entry, Tree};
+use super::delegates::{Unit, is_modelled, is_phase, is_shader, unit_of};
+use super::tree::{self, Entry, Tree, VulkanPart};
 use super::{Block, DelegateId, Event, EventId, EventKind, Profile, Split};
 use crate::diagnostics::Diagnostics;
 use crate::etdump::{Dump, TextId};
@@ -20,6 +21,7 @@ pub fn build(dump: &Dump) -> Profile {
     let mut profile = Profile { blocks: Vec::new(), diagnostics: dump.diagnostics.clone() };
     let names: Vec<Rc<str>> = dump.texts.iter().map(|name| Rc::from(&**name)).collect();
     let kinds: Vec<Option<NameKind>> = dump.texts.iter().map(|name| name_kind(name)).collect();
+    let writings: Vec<Writing> = dump.texts.iter().map(|id| writing(id)).collect();
     let mut signatures: FxHashMap<Signature, u32> = FxHashMap::default();
     // Room for the first run: those that follow are mostly alike.
     signatures.reserve(dump.runs.iter().map(|run| run.events.len()).max().unwrap_or(0));
@@ -57,6 +59,11 @@ pub fn build(dump: &Dump) -> Profile {
                 instruction: dump.instructions[i],
                 start: dump.starts[i],
                 ticks: ticks(dump, i, &mut profile.diagnostics),
+                unit: match writings[dump.delegate_texts[i] as usize].unit {
+                    Unit::Ticks if is_modelled(dump.metadata_of(i)) => Unit::Modelled,
+                    unit => unit,
+                },
+                vulkan: writings[dump.delegate_texts[i] as usize].vulkan,
             });
         }
         let tree = tree::build(&entries);
@@ -74,6 +81,22 @@ pub fn build(dump: &Dump) -> Profile {
         add_run(&mut blocks[block], run_index, dump, run.events.start, &entries, &position_of, &tree, diagnostics);
     }
     profile
+}
+
+/// What a delegate debug id tells of its entries.
+#[derive(Debug, Clone, Copy)]
+struct Writing {
+    unit: Unit,
+    vulkan: Option<VulkanPart>,
+}
+
+fn writing(id: &str) -> Writing {
+    let vulkan = match () {
+        () if is_shader(id) => Some(VulkanPart::Shader),
+        () if is_phase(id) => Some(VulkanPart::Phase),
+        () => None,
+    };
+    Writing { unit: unit_of(id), vulkan }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +170,7 @@ fn new_event(dump: &Dump, kinds: &[Option<NameKind>], names: &[Rc<str>], i: usiz
         self_samples: Vec::new(),
         calls: Vec::new(),
         starts: Vec::new(),
+        unit: Unit::Ticks,
         metadata: Box::default(),
         other_clock: false,
     }
@@ -187,6 +211,9 @@ fn add_run(
         event.samples[run] = event.samples[run].saturating_add(entry.ticks);
         event.self_samples[run] = event.self_samples[run].saturating_add(tree.self_ticks[i]);
         event.other_clock |= tree.other_clock[i];
+        if tree.units[i] != Unit::Ticks {
+            event.unit = tree.units[i];
+        }
         if event.metadata.is_empty() {
             event.metadata = dump.metadata_of(first + i).into();
         }

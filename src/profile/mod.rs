@@ -7,6 +7,7 @@
 //! * [`scale`]: what a tick is.
 
 mod blocks;
+pub mod delegates;
 pub mod scale;
 pub mod stats;
 mod tree;
@@ -17,6 +18,7 @@ use std::rc::Rc;
 use crate::diagnostics::Diagnostics;
 
 pub use blocks::build;
+pub use delegates::Unit;
 pub use scale::TimeScale;
 pub use stats::Stats;
 
@@ -129,6 +131,8 @@ pub struct Event {
     pub calls: Vec<u32>,
     /// Tick at which the first call started.
     pub starts: Vec<u64>,
+    /// What its figures are.
+    pub unit: Unit,
     /// Delegate metadata of the first call that has some.
     pub metadata: Box<[u8]>,
     /// For a delegate call: its ops cannot fit in it, so they tick on another clock.

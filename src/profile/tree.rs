@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::EventKind;
+use super::{EventKind, Unit};
 
 /// One entry of a run, with its times put straight.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,16 @@ pub(super) struct Entry {
     pub(super) instruction: i32,
     pub(super) start: u64,
     pub(super) ticks: u64,
+    /// What its figures are, as far as the entry alone tells.
+    pub(super) unit: Unit,
+    pub(super) vulkan: Option<VulkanPart>,
+}
+
+/// What an entry of Vulkan measures. Shaders run inside a phase, on another clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VulkanPart {
+    Phase,
+    Shader,
 }
 
 impl Entry {
@@ -70,6 +80,8 @@ pub(super) struct Tree {
     pub(super) parents: Vec<Option<usize>>,
     /// Delegate calls whose ops cannot fit in them.
     pub(super) other_clock: Vec<bool>,
+    /// What the figures of each entry are.
+    pub(super) units: Vec<Unit>,
     /// Ticks of each entry without those of its children.
     pub(super) self_ticks: Vec<u64>,
 }
@@ -79,6 +91,7 @@ pub(super) fn build(entries: &[Entry]) -> Tree {
     let mut tree = Tree {
         parents: vec![None; n],
         other_clock: vec![false; n],
+        units: entries.iter().map(|e| e.unit).collect(),
         self_ticks: entries.iter().map(|e| e.ticks).collect(),
     };
     // From the back: what lies around an event has been met when the event is.
@@ -124,11 +137,19 @@ pub(super) fn build(entries: &[Entry]) -> Tree {
     // Inside a delegate call: ops in ops, scopes in scopes, by containment.
     for (call, mut list) in inside {
         list.reverse();
+        for i in &list {
+            // A figure and not a span: it starts nowhere.
+            let figure = entries[*i].kind == EventKind::DelegateOp && entries[*i].start == 0 && entries[call].start > 0;
+            if figure && tree.units[*i] == Unit::Ticks {
+                tree.units[*i] = Unit::Counter;
+            }
+        }
         for kind in [EventKind::DelegateOp, EventKind::Scope] {
             let mut members: Vec<usize> = list
                 .iter()
                 .copied()
                 .filter(|i| entries[*i].kind == kind && entries[call].holds(&entries[*i]))
+                .filter(|i| tree.units[*i].is_measured_time() && entries[*i].vulkan != Some(VulkanPart::Shader))
                 .collect();
             // Outer ones first: earlier start, later end, logged later.
             members.sort_by_key(|i| (entries[*i].start, std::cmp::Reverse(entries[*i].end()), std::cmp::Reverse(*i)));
@@ -150,16 +171,29 @@ pub(super) fn build(entries: &[Entry]) -> Tree {
                 }
             }
         }
+        place_shaders(entries, &list, &mut tree);
         let ops = list.iter().filter(|i| entries[**i].kind == EventKind::DelegateOp && tree.parents[**i] == Some(call));
-        let sum = ops.fold(0_u64, |sum, i| sum.saturating_add(entries[*i].ticks));
+        let measured = ops.filter(|i| tree.units[**i].is_measured_time());
+        let sum = measured.fold(0_u64, |sum, i| sum.saturating_add(entries[*i].ticks));
         tree.other_clock[call] = sum > entries[call].ticks;
     }
     for (i, entry) in entries.iter().enumerate() {
         let Some(parent) = tree.parents[i] else { continue };
         let elsewhere = entry.kind == EventKind::DelegateOp && tree.other_clock[parent];
-        if !elsewhere {
+        if !elsewhere && tree.units[i].is_measured_time() {
             tree.self_ticks[parent] = tree.self_ticks[parent].saturating_sub(entry.ticks);
         }
     }
     tree
+}
+/// Puts the shaders of a call inside the longest phase of it that can hold them.
+fn place_shaders(entries: &[Entry], list: &[usize], tree: &mut Tree) {
+    let part = |part| move |i: &usize| entries[*i].vulkan == Some(part);
+    let shaders: Vec<usize> = list.iter().copied().filter(part(VulkanPart::Shader)).collect();
+    let sum = shaders.iter().fold(0_u64, |sum, i| sum.saturating_add(entries[*i].ticks));
+    let phases = list.iter().copied().filter(part(VulkanPart::Phase));
+    let around = phases.filter(|p| entries[*p].ticks >= sum).max_by_key(|p| (entries[*p].ticks, *p));
+    if let Some(phase) = around {
+        shaders.iter().for_each(|shader| tree.parents[*shader] = Some(phase));
+    }
 }

@@ -223,7 +223,6 @@ impl Pair {
     /// The bytes of the dump.
     pub fn dump(&self) -> Vec<u8> {
         let instructions = self.instructions();
-        let mut b = FlatBufferBuilder::new();
         let mut now = 1_000_u64;
         let mut runs = Vec::new();
         for (around, factor) in &self.runs {
@@ -235,88 +234,123 @@ impl Pair {
                 let id = i32::try_from(id).unwrap();
                 let outer = now;
                 now += u64::from(ran.around);
-                let mut parts = Vec::new();
                 let inner = now;
                 if instruction.partition.is_some() {
                     let mut at = now;
                     for (n, base) in ran.ticks.iter().enumerate() {
                         let ticks = u64::from(*base) * u64::from(*factor);
                         let fast = if ran.other_clock { 1000 } else { 1 };
-                        let text = match ran.ids {
-                            0 => None,
-                            1 => Some(format!("op_{n}")),
-                            2 => Some(format!("backend op_{n} (fused)")),
-                            _ => Some(format!("{} #{}", KINDS[(n + *base as usize) % KINDS.len()], n + 1)),
-                        };
-                        let number = if ran.ids == 0 { i32::try_from(n).unwrap() } else { -1 };
-                        parts.push((String::new(), number, text, at, at + ticks * fast));
+                        let op = Logged::new("", id, at, at + ticks * fast);
+                        events.push(match ran.ids {
+                            0 => Logged { number: i32::try_from(n).unwrap(), ..op },
+                            1 => op.text(&format!("op_{n}")),
+                            2 => op.text(&format!("backend op_{n} (fused)")),
+                            _ => op.text(&format!("{} #{}", KINDS[(n + *base as usize) % KINDS.len()], n + 1)),
+                        });
                         at += ticks;
                     }
                     now = at + u64::from(ran.around);
-                    parts.push(("DELEGATE_CALL".to_owned(), -1, None, inner, now));
+                    events.push(Logged::new("DELEGATE_CALL", id, inner, now));
                 } else {
                     now += u64::from(ran.ticks[0]) * u64::from(*factor);
                     let name = OPS[self.ops[instruction.nodes[0]].op].1;
-                    parts.push((format!("native_call_{name}.out"), -1, None, inner, now));
+                    events.push(Logged::new(&format!("native_call_{name}.out"), id, inner, now));
                     now += u64::from(ran.around);
-                    parts.push(("OPERATOR_CALL".to_owned(), -1, None, outer, now));
-                }
-                for (name, number, text, start, end) in parts {
-                    events.push(profile_event(&mut b, &name, 0, id, number, text.as_deref(), start, end));
+                    events.push(Logged::new("OPERATOR_CALL", id, outer, now));
                 }
             }
             if self.stranger {
-                events.push(profile_event(&mut b, "native_call_odd.out", 0, 999, -1, None, now, now + 17));
+                events.push(Logged::new("native_call_odd.out", 999, now, now + 17));
                 now += 17;
             }
             now += 3;
-            events.push(profile_event(&mut b, "Method::execute", -1, -1, -1, None, begin, now));
+            events.push(Logged::execute(begin, now));
             now += 50;
-            let events = b.create_vector(&events);
-            let name = b.create_vector(&b"Execute"[..]);
-            let args =
-                fb::RunDataArgs { name: Some(name), bundled_input_index: -1, events: Some(events), allocators: None };
-            runs.push(fb::RunData::create(&mut b, &args));
+            runs.push(events);
         }
-        let runs = b.create_vector(&runs);
-        let dump = fb::ETDump::create(&mut b, &fb::ETDumpArgs { version: 0, run_data: Some(runs) });
-        b.finish_size_prefixed(dump, Some("ED00"));
-        b.finished_data().to_vec()
+        dump(&runs)
     }
 
     /// Both, opened together.
     pub fn open(&self) -> Document {
-        let mut document = Document::default();
-        let record: Rc<dyn ByteSource> = Rc::new(self.record());
-        let dump: Rc<dyn ByteSource> = Rc::new(self.dump());
-        let result = document.open(vec![("a".to_owned(), record), ("b".to_owned(), dump)]);
-        assert!(result.rejected.is_empty(), "{:?}", result.rejected);
-        document
+        open(vec![self.record(), self.dump()])
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn profile_event<'a>(
-    b: &mut FlatBufferBuilder<'a>,
-    name: &str,
-    chain_index: i32,
-    instruction_id: i32,
-    delegate_debug_id_int: i32,
-    text: Option<&str>,
-    start_time: u64,
-    end_time: u64,
-) -> flatbuffers::WIPOffset<fb::Event<'a>> {
-    let name = Some(b.create_vector(name.as_bytes()));
-    let delegate_debug_id_str = text.map(|t| b.create_vector(t.as_bytes()));
+/// Opens files, all of which must be good.
+pub fn open(files: Vec<Vec<u8>>) -> Document {
+    let mut document = Document::default();
+    let name = |(i, bytes)| (format!("file {i}"), Rc::new(bytes) as Rc<dyn ByteSource>);
+    let result = document.open(files.into_iter().enumerate().map(name).collect());
+    assert!(result.rejected.is_empty(), "{:?}", result.rejected);
+    document
+}
+
+/// One logged event.
+#[derive(Debug, Clone)]
+pub struct Logged {
+    pub name: String,
+    pub chain: i32,
+    pub instruction: i32,
+    pub number: i32,
+    pub text: String,
+    pub metadata: Vec<u8>,
+    pub start: u64,
+    pub end: u64,
+}
+
+impl Logged {
+    /// An event of an instruction.
+    pub fn new(name: &str, instruction: i32, start: u64, end: u64) -> Self {
+        let (text, metadata) = (String::new(), Vec::new());
+        Logged { name: name.to_owned(), chain: 0, instruction, number: -1, text, metadata, start, end }
+    }
+
+    /// `Method::execute`.
+    pub fn execute(start: u64, end: u64) -> Self {
+        Logged { chain: -1, ..Logged::new("Method::execute", -1, start, end) }
+    }
+
+    /// With this delegate debug id.
+    pub fn text(self, text: &str) -> Self {
+        Logged { text: text.to_owned(), ..self }
+    }
+
+    /// With this delegate metadata.
+    pub fn metadata(self, metadata: &[u8]) -> Self {
+        Logged { metadata: metadata.to_vec(), ..self }
+    }
+}
+
+/// A dump of these runs, each an `Execute`.
+pub fn dump(runs: &[Vec<Logged>]) -> Vec<u8> {
+    let mut b = FlatBufferBuilder::new();
+    let runs: Vec<_> = runs
+        .iter()
+        .map(|events| {
+            let events: Vec<_> = events.iter().map(|e| event(&mut b, e)).collect();
+            let events = Some(b.create_vector(&events));
+            let name = Some(b.create_vector(&b"Execute"[..]));
+            let args = fb::RunDataArgs { name, bundled_input_index: -1, events, allocators: None };
+            fb::RunData::create(&mut b, &args)
+        })
+        .collect();
+    let run_data = Some(b.create_vector(&runs));
+    let dump = fb::ETDump::create(&mut b, &fb::ETDumpArgs { version: 0, run_data });
+    b.finish_size_prefixed(dump, Some("ED00"));
+    b.finished_data().to_vec()
+}
+
+fn event<'a>(b: &mut FlatBufferBuilder<'a>, of: &Logged) -> flatbuffers::WIPOffset<fb::Event<'a>> {
     let args = fb::ProfileEventArgs {
-        name,
-        chain_index,
-        instruction_id,
-        delegate_debug_id_int,
-        delegate_debug_id_str,
-        delegate_debug_metadata: None,
-        start_time,
-        end_time,
+        name: Some(b.create_vector(of.name.as_bytes())),
+        chain_index: of.chain,
+        instruction_id: of.instruction,
+        delegate_debug_id_int: of.number,
+        delegate_debug_id_str: (!of.text.is_empty()).then(|| b.create_vector(of.text.as_bytes())),
+        delegate_debug_metadata: (!of.metadata.is_empty()).then(|| b.create_vector(&of.metadata)),
+        start_time: of.start,
+        end_time: of.end,
     };
     let profile_event = Some(fb::ProfileEvent::create(b, &args));
     fb::Event::create(b, &fb::EventArgs { profile_event, allocation_event: None, debug_event: None })

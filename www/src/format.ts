@@ -1,5 +1,7 @@
 /** Numbers as text. */
 
+import type { Unit } from "./protocol";
+
 export type ScaleName = "ns" | "us" | "ms" | "s" | "cycles" | "cycles-at";
 
 export interface Scale {
@@ -80,7 +82,29 @@ export function count(value: number): string {
   return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(2);
 }
 
+/** A figure of an event, in its unit. */
+export function figure(value: number, unit: Unit, scale: Scale): string {
+  switch (unit) {
+    case "ticks":
+      return ticks(value, scale);
+    case "modelled-ticks":
+      return `≈ ${ticks(value, scale)}`;
+    case "us":
+      return ticks(value, { name: "us", hertz: 0 });
+    case "bytes":
+      return bytes(value);
+    case "count":
+    case "counter":
+      return count(value);
+  }
+}
+
+/** Whether a figure can be compared with execute. */
+export function isTime(unit: Unit): boolean {
+  return unit === "ticks" || unit === "modelled-ticks";
+}
+
 /** What an event is called: delegate ops often have an id and no name. */
-export function eventName(event: { name: string; delegateDebugId: string | null }): string {
-  return event.name || (event.delegateDebugId ?? "(no name)");
+export function eventName(event: { name: string; label: string | null; delegateDebugId: string | null }): string {
+  return event.name || (event.label ?? event.delegateDebugId ?? "(no name)");
 }

@@ -261,6 +261,9 @@ export interface TensorValues {
   histogram: { from: number; to: number; counts: number[] } | null;
 }
 
+/** `modelled-ticks` come from a backend's cost model. */
+export type Unit = "ticks" | "modelled-ticks" | "us" | "bytes" | "count" | "counter";
+
 export interface EventInfo {
   id: number;
   name: string;
@@ -282,7 +285,15 @@ export interface EventInfo {
   /** Ticks of each run, in order; at most 4,096 of them. */
   samples: number[];
   stats: Stats;
-  /** Delegate metadata as text, JSON or hex; null when there is none. */
+  /** What the figures are; only ticks and modelled ticks are times on the dump's scale. */
+  unit: Unit;
+  /** Which backend's writing it is, as far as its content tells. */
+  writer: string | null;
+  /** What it is about, in fewer words than its delegate debug id. */
+  label: string | null;
+  /** More of what it says. */
+  fields: Field[];
+  /** Delegate metadata as indented JSON, text or hexadecimal digits; null when there is none. */
   metadata: string | null;
   /** Why it is on no node; null when it is. */
   unmapped: string | null;

@@ -3,8 +3,8 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { styleMap } from "lit/directives/style-map.js";
 import type { App } from "../app";
-import { bytes, count, eventName, percent, ticks } from "../format";
-import type { Argument, EventInfo, GroupDetails, NodeDetails, PartitionDetails, Stats } from "../protocol";
+import { bytes, count, eventName, figure, isTime, percent, ticks } from "../format";
+import type { Argument, EventInfo, GroupDetails, NodeDetails, PartitionDetails, Stats, Unit } from "../protocol";
 import { hasValues, values } from "./values";
 
 export function details(app: App): TemplateResult {
@@ -85,9 +85,9 @@ function args(app: App, node: number, list: Argument[]): TemplateResult {
   })}</dl>`;
 }
 
-function stats(app: App, s: Stats): TemplateResult {
+function stats(app: App, s: Stats, unit: Unit = "ticks"): TemplateResult {
   const names: (keyof Stats)[] = ["avg", "p50", "min", "max", "p10", "p90", "total"];
-  return html`<div class="stats">${names.map((n) => html`<div><span>${n}</span><b class="num" data-ticks=${s[n]}>${ticks(s[n], app.state.scale)}</b></div>`)}</div>`;
+  return html`<div class="stats">${names.map((n) => html`<div><span>${n}</span><b class="num" data-ticks=${s[n]}>${figure(s[n], unit, app.state.scale)}</b></div>`)}</div>`;
 }
 
 /** The samples of the runs, in order, as dots between their smallest and largest. */
@@ -106,13 +106,16 @@ function events(app: App, list: EventInfo[]): TemplateResult {
   const total = execute(app);
   return html`${list.map(
     (e) => html`<div class="event">
-      <div class="row"><b class="grow">${eventName(e)}</b><span class="num strong">${ticks(e.stats.avg, app.state.scale)}</span></div>
-      <div class="row small muted"><span class="grow">${e.kind}${e.instruction === null ? "" : ` · instruction ${String(e.instruction)}`}${e.delegateDebugId !== null && e.delegateDebugId !== eventName(e) ? ` · ${e.delegateDebugId}` : ""}${e.callsPerRun === 1 ? "" : ` · ${count(e.callsPerRun)} calls`}</span><span class="num">${percent(e.stats.avg / total)}</span></div>
-      ${e.confidence !== null ? html`<p class="small muted" data-estimate>≈ ${e.carriedOps.length > 0 ? html`ran <span class="mono">${e.carriedOps.join(" + ")}</span>; ` : nothing}operators found by kind and order, confidence ${percent(e.confidence)}</p>` : nothing}
+      <div class="row"><b class="grow">${eventName(e)}</b><span class="num strong">${figure(e.stats.avg, e.unit, app.state.scale)}</span></div>
+      <div class="row small muted"><span class="grow">${e.writer ? `${e.writer} ` : ""}${e.kind}${e.instruction === null ? "" : ` · instruction ${String(e.instruction)}`}${e.delegateDebugId !== null && e.delegateDebugId !== eventName(e) ? ` · ${e.delegateDebugId}` : ""}${e.callsPerRun === 1 ? "" : ` · ${count(e.callsPerRun)} calls`}</span><span class="num">${isTime(e.unit) ? percent(e.stats.avg / total) : nothing}</span></div>
+      ${e.unit === "modelled-ticks" ? html`<p class="small muted">≈ the time is of the backend's cost model; no clock measured it</p>` : nothing}
+      ${e.unit === "counter" ? html`<p class="small muted">a figure of the backend's own; no time on this clock</p>` : nothing}
+      ${e.confidence !== null && e.unit === "ticks" ? html`<p class="small muted" data-estimate>≈ ${e.carriedOps.length > 0 ? html`ran <span class="mono">${e.carriedOps.join(" + ")}</span>; ` : nothing}operators found by kind and order, confidence ${percent(e.confidence)}</p>` : nothing}
       ${e.shared ? html`<p class="small muted">∥ one cost of ${count(e.nodes.length)} nodes; groups count it once</p>` : nothing}
-      ${e.samples.length > 1 ? html`${strip(e.samples)}${stats(app, e.stats)}
-        <details class="small"><summary class="muted">${count(e.samples.length)} samples</summary><p class="mono samples">${e.samples.slice(0, 400).map((v) => ticks(v, app.state.scale)).join(" · ")}</p></details>` : nothing}
+      ${e.samples.length > 1 ? html`${strip(e.samples)}${stats(app, e.stats, e.unit)}
+        <details class="small"><summary class="muted">${count(e.samples.length)} samples</summary><p class="mono samples">${e.samples.slice(0, 400).map((v) => figure(v, e.unit, app.state.scale)).join(" · ")}</p></details>` : nothing}
       ${e.debugHandles.length > 0 ? html`<p class="small muted">handles ${e.debugHandles.slice(0, 24).join(", ")}${e.debugHandles.length > 24 ? " …" : ""}</p>` : nothing}
+      ${e.fields.length > 0 ? fields(e.fields.map((f) => [f.name, html`<span class="mono">${f.value}</span>`])) : nothing}
       ${e.metadata ? html`<details class="small"><summary class="muted">delegate metadata</summary><pre>${e.metadata}</pre></details>` : nothing}
     </div>`,
   )}`;

@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { styleMap } from "lit/directives/style-map.js";
 import type { App } from "../app";
-import { count, eventName, percent, ticks } from "../format";
+import { count, eventName, figure, isTime, percent } from "../format";
 import type { EventInfo } from "../protocol";
 
 const ROW = 28;
@@ -83,17 +83,17 @@ export function eventTable(app: App): TemplateResult {
 
 function row(app: App, event: EventInfo, execute: number): TemplateResult {
   const { scale, view } = app.state;
-  const t = (value: number): string => ticks(value, scale);
+  const t = (value: number): string => figure(value, event.unit, scale);
   const node = event.nodes[0];
   const name = eventName(event);
   return html`<tr data-event=${event.id}>
     <td class="name" title=${event.unmapped && view?.record ? `${name}\n${event.unmapped}` : name}>${name}${event.delegateDebugId !== null && event.delegateDebugId !== name ? html` <span class="muted">${event.delegateDebugId}</span>` : nothing}</td>
     <td class="muted">${event.kind}</td>
     <td class="num">${event.instruction ?? ""}</td>
-    <td>${event.backend ?? ""}</td>
+    <td>${event.backend ?? event.writer ?? ""}</td>
     <td class="num">${count(event.callsPerRun)}</td>
     <td class="num" data-ticks=${event.stats.avg}>${t(event.stats.avg)}</td>
-    <td class="num">${percent(event.stats.avg / execute)}</td>
+    <td class="num">${isTime(event.unit) ? percent(event.stats.avg / execute) : ""}</td>
     <td class="num">${t(event.stats.p50)}</td>
     <td class="num">${t(event.stats.min)}</td>
     <td class="num">${t(event.stats.max)}</td>
