@@ -28,7 +28,7 @@ step() {
 }
 step "format" cargo fmt --check
 step "clippy" cargo clippy --quiet --all-targets -- -D warnings
-step "native tests" cargo test --quiet
+step "native tests" cargo test --quiet --no-fail-fast
 step "build of the page" node scripts/build.mjs
 step "types" node_modules/.bin/tsc -p .
 step "eslint" node_modules/.bin/eslint www/src

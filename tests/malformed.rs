@@ -1,14 +1,13 @@
 //! Malformed inputs, each derived from a good file: refused with a message that says what to
 //! do, opened in part with a diagnostic, or opened. Never a panic, a hang or a blow-up.
 
+mod everything;
 mod oracle;
 
 use std::io::{Cursor, Read, Write};
-use std::rc::Rc;
 
 use etscope::document::Document;
 use etscope::document::info::OpenResult;
-use etscope::source::ByteSource;
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -91,36 +90,7 @@ fn nodes(value: &mut Value) -> &mut Vec<Value> {
 }
 
 fn open(name: &str, bytes: Vec<u8>) -> (Document, OpenResult) {
-    let source: Rc<dyn ByteSource> = Rc::new(bytes);
-    let mut document = Document::default();
-    let result = document.open(vec![(name.to_owned(), source)]);
-    (document, result)
-}
-
-/// Draws and asks for everything, so that nothing of an odd file stays untouched.
-fn use_all(document: &Document) {
-    let info = document.view_info(0).unwrap();
-    let block = info.blocks.first().map(|b| b.id);
-    for graph in &info.graphs {
-        for grouping in
-            [etscope::model::Grouping::Module, etscope::model::Grouping::Delegate, etscope::model::Grouping::Flat]
-        {
-            let open = document.initial_expansion(0, graph.id, grouping).unwrap();
-            let scene = document.scene(0, graph.id, grouping, &open).unwrap();
-            assert!(scene.boxes.iter().all(|v| v.is_finite()));
-            document.group_details(0, graph.id, block, grouping, 0, true).unwrap();
-        }
-        for node in 0..graph.nodes {
-            for argument in document.node_details(0, graph.id, block, node).unwrap().arguments {
-                // Weights that cannot be read are an error, never more.
-                let _ = document.tensor_values(0, graph.id, node, &argument.text);
-            }
-        }
-    }
-    for block in &info.blocks {
-        document.events(0, block.id, 0, 100).unwrap();
-    }
-    document.view(0).unwrap().report("ns");
+    everything::open(vec![(name, bytes)])
 }
 
 fn refuse(name: &str, bytes: Vec<u8>) {
@@ -131,9 +101,9 @@ fn refuse(name: &str, bytes: Vec<u8>) {
 }
 
 fn opens(name: &str, bytes: Vec<u8>) -> Document {
-    let (document, result) = open(name, bytes);
+    let (mut document, result) = open(name, bytes);
     assert!(result.rejected.is_empty(), "{name}: {:?}", result.rejected);
-    use_all(&document);
+    everything::use_all(&mut document);
     document
 }
 

@@ -58,6 +58,26 @@ pub struct Claims {
 }
 
 impl Claims {
+    /// Puts claims together for a graph of so many nodes.
+    pub fn new(partitions: Vec<Partition>, natives: BTreeMap<u32, Vec<NodeId>>, nodes: usize) -> Self {
+        let mut claims = Claims { partitions, natives, partition_of: vec![None; nodes], ..Claims::default() };
+        for (index, partition) in claims.partitions.iter().enumerate() {
+            if let Some(instruction) = partition.instruction {
+                claims.by_instruction.insert(instruction, PartitionId::from(index));
+            }
+        }
+        claims.note_partitions();
+        claims
+    }
+
+    fn note_partitions(&mut self) {
+        for (index, partition) in self.partitions.iter().enumerate() {
+            for node in &partition.nodes {
+                self.partition_of[node.index()] = Some(PartitionId::from(index));
+            }
+        }
+    }
+
     /// The partition that an instruction calls.
     pub fn partition_at(&self, instruction: u32) -> Option<PartitionId> {
         self.by_instruction.get(&instruction).copied()
@@ -132,13 +152,11 @@ pub fn claim(graph: &Graph, maps: &MethodMaps, kernels: &Kernels) -> Claims {
         }
     }
     control_flow(graph, maps, kernels, &mut claims);
-    for (index, partition) in claims.partitions.iter_mut().enumerate() {
+    for partition in &mut claims.partitions {
         partition.nodes.sort_unstable();
         partition.nodes.dedup();
-        for node in &partition.nodes {
-            claims.partition_of[node.index()] = Some(PartitionId::from(index));
-        }
     }
+    claims.note_partitions();
     for nodes in claims.natives.values_mut() {
         nodes.sort_unstable();
         nodes.dedup();

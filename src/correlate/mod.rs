@@ -7,10 +7,12 @@
 //!   kind and order.
 //! * [`correlated`]: measured and estimated owners together.
 //! * [`grouping`]: groups by partition and native island.
+//! * [`carry`]: claims on one graph carried over to another of the same method.
 //! * [`fit`]: how well a block and a method belong together.
 
 pub mod align;
 pub mod attribute;
+pub mod carry;
 pub mod claim;
 pub mod correlated;
 pub mod estimate;

@@ -13,8 +13,8 @@ use super::view::{View, index};
 use super::{Document, not_found, writing};
 use crate::correlate::{Attribution, Claims, Correlated};
 use crate::error::Result;
-use crate::etrecord::json::value::{Value as Json, parse};
-use crate::etrecord::program::{Arg, InputKind, dtype_name, short_target};
+use crate::etrecord::lineage::origins;
+use crate::etrecord::program::{Arg, InputKind, dtype_name};
 use crate::model::graph::{Value, each_name, op_base};
 use crate::model::{Graph, GroupId, Grouping, Hierarchy, NodeId, NodeKind, PartitionId};
 use crate::overlay::{calls_per_run, samples_of};
@@ -23,8 +23,6 @@ use crate::profile::{Block, EventId, EventKind, Stats};
 
 /// How many events of a group cross the boundary.
 const GROUP_EVENTS: usize = 200;
-/// How many steps of a lineage are told.
-const LINEAGE_STEPS: usize = 200;
 /// The most rows of one page of the event table.
 const TABLE_ROWS: u32 = 10_000;
 
@@ -35,12 +33,12 @@ impl Document {
     /// [`crate::error::Code::NotFound`] when view, graph or node do not exist.
     pub fn node_details(&self, view: u32, graph: u32, block: Option<u32>, node: u32) -> Result<NodeDetails> {
         let view = self.view(view)?;
-        let of = view.graphs().get(graph as usize).ok_or_else(|| not_found("graph", graph))?;
+        let of = view.graph(graph as usize).ok_or_else(|| not_found("graph", graph))?;
         if node as usize >= of.len() {
             return Err(not_found("node", node));
         }
         let (graph, id, block) = (graph as usize, NodeId(node), block.map(|b| b as usize));
-        let claims = &view.claims[graph];
+        let claims = view.claims_of(graph).ok_or_else(|| not_found("node", node))?;
         let source = &of.sources[id.index()];
         let partition = claims.partition_of[id.index()];
         let mut instructions: Vec<u32> = claims
@@ -52,7 +50,7 @@ impl Document {
         instructions.extend(partition.and_then(|p| claims.partitions[p.index()].instruction));
         let mut events = Vec::new();
         if let Some((block, attribution)) = view.attribution_on(graph, block) {
-            let estimates = view.estimates(block);
+            let estimates = view.estimates_on(graph, block);
             let known = Correlated { graph: of, claims, attribution: &attribution, estimates: estimates.as_deref() };
             for event in 0..attribution.events.len() {
                 if known.nodes(event).contains(&id) {
@@ -64,7 +62,11 @@ impl Document {
         let ids = |nodes: &[NodeId]| nodes.iter().map(|n| NodeRef { id: n.0, label: of.label(*n) }).collect();
         let class = of.module_class(id);
         const SHOWN_ELSEWHERE: [&str; 4] = ["stack_trace", "nn_module_stack", "debug_handle", "from_node"];
-        let lineage = source.meta("from_node").map(lineage).unwrap_or_default();
+        let lineage = source.meta("from_node").map(origins).unwrap_or_default();
+        let lineage = lineage
+            .into_iter()
+            .map(|o| Lineage { name: o.name.into(), target: o.target.into(), pass: o.pass.into(), depth: o.depth })
+            .collect();
         Ok(NodeDetails {
             kind: "node",
             id: node,
@@ -132,12 +134,12 @@ impl Document {
     ) -> Result<GroupDetails> {
         let view = self.view(view)?;
         let missing = || not_found("graph", graph);
-        let of = view.graphs().get(graph as usize).ok_or_else(missing)?;
+        let of = view.graph(graph as usize).ok_or_else(missing)?;
         let hierarchy = view.hierarchy(graph as usize, grouping).ok_or_else(missing)?;
         let id = GroupId(group);
         let Some(about) = hierarchy.groups.get(id.index()) else { return Err(not_found("group", group)) };
+        let claims = view.claims_of(graph as usize).ok_or_else(missing)?;
         let graph = graph as usize;
-        let claims = &view.claims[graph];
         let attributed = view.attribution_on(graph, block.map(|b| b as usize));
 
         let inside = nodes_inside(&hierarchy, id);
@@ -147,7 +149,7 @@ impl Document {
         }
         let (mut events, mut event_count, mut stats, mut estimated) = (Vec::new(), 0, None, false);
         if let Some((block, attribution)) = &attributed {
-            let made = view.estimates(*block);
+            let made = view.estimates_on(graph, *block);
             let known = Correlated { graph: of, claims, attribution, estimates: made.as_deref() };
             let block = &view.blocks()[*block];
             types.add(if estimates { known } else { Correlated { estimates: None, ..known } }, &inside);
@@ -167,7 +169,7 @@ impl Document {
             }
         }
         let op_types = types.sorted();
-        let partition = about.partition.map(|p| partition_details(view, graph, attributed.as_ref(), p));
+        let partition = about.partition.map(|p| partition_details(view, (graph, of, claims), attributed.as_ref(), p));
         Ok(GroupDetails {
             kind: "group",
             id: group,
@@ -197,12 +199,13 @@ impl Document {
         partition: u32,
     ) -> Result<PartitionDetails> {
         let view = self.view(view)?;
-        let claims = view.claims.get(graph as usize).ok_or_else(|| not_found("graph", graph))?;
+        let claims = view.claims_of(graph as usize).ok_or_else(|| not_found("graph", graph))?;
         if partition as usize >= claims.partitions.len() {
             return Err(not_found("partition", partition));
         }
         let attributed = view.attribution_on(graph as usize, block.map(|b| b as usize));
-        Ok(partition_details(view, graph as usize, attributed.as_ref(), PartitionId(partition)))
+        let of = view.graph(graph as usize).ok_or_else(|| not_found("graph", graph))?;
+        Ok(partition_details(view, (graph as usize, of, claims), attributed.as_ref(), PartitionId(partition)))
     }
 
     /// The groups around a node, outermost first.
@@ -283,16 +286,15 @@ pub fn partition_ref(claims: &Claims, id: PartitionId) -> PartitionRef {
 
 fn partition_details(
     view: &View,
-    graph: usize,
+    (graph, of, claims): (usize, &Graph, &Claims),
     attributed: Option<&(usize, Rc<Attribution>)>,
     id: PartitionId,
 ) -> PartitionDetails {
-    let claims = &view.claims[graph];
     let partition = &claims.partitions[id.index()];
     let (mut call, mut ops, mut overhead, mut other_clock, mut disagreement) = (None, Vec::new(), None, false, None);
     if let Some((block, attribution)) = attributed {
-        let estimates = view.estimates(*block);
-        let known = Correlated { graph: &view.graphs()[graph], claims, attribution, estimates: estimates.as_deref() };
+        let estimates = view.estimates_on(graph, *block);
+        let known = Correlated { graph: of, claims, attribution, estimates: estimates.as_deref() };
         let block = &view.blocks()[*block];
         for (event, belongs) in attribution.events.iter().enumerate() {
             if belongs.partition != Some(id) {
@@ -539,45 +541,4 @@ fn value_argument(graph: &Graph, node: NodeId, scope: u32, name: &str, value: &s
         argument.target = Some(spec.target.to_string()).filter(|t| !t.is_empty());
     }
     argument
-}
-
-/// Reads `from_node` metadata: what a node was made from, step by step.
-fn lineage(text: &str) -> Vec<Lineage> {
-    let Ok(root) = parse(text.as_bytes()) else { return Vec::new() };
-    let mut out = Vec::new();
-    let mut todo: Vec<(&Json, u32)> = Vec::new();
-    match &root {
-        Json::Array(items) => todo.extend(items.iter().rev().map(|item| (item, 0))),
-        other => todo.push((other, 0)),
-    }
-    while let Some((step, depth)) = todo.pop() {
-        if out.len() >= LINEAGE_STEPS {
-            break;
-        }
-        let text = |key: &str| step.get(key).and_then(Json::as_str).unwrap_or_default();
-        let action = match step.get("action") {
-            Some(Json::Array(actions)) => actions.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(", "),
-            Some(Json::Text(action)) => action.to_string(),
-            _ => String::new(),
-        };
-        let pass = match (text("pass_name"), action.as_str()) {
-            (pass, "") => pass.to_owned(),
-            ("", action) => action.to_owned(),
-            (pass, action) => format!("{pass} ({action})"),
-        };
-        if !text("name").is_empty() {
-            out.push(Lineage {
-                name: text("name").to_owned(),
-                target: short_target(text("target")).to_owned(),
-                pass,
-                depth,
-            });
-        }
-        match step.get("from_node") {
-            Some(Json::Array(items)) => todo.extend(items.iter().rev().map(|item| (item, depth + 1))),
-            Some(inner @ Json::Object(_)) => todo.push((inner, depth + 1)),
-            _ => {}
-        }
-    }
-    out
 }

@@ -195,6 +195,11 @@ pub struct GraphInfo {
     pub label: String,
     /// The method it shows.
     pub method: String,
+    /// `edge`; `exported`; `other` for what else was recorded; `inside` for the module that a
+    /// delegate call carries.
+    pub kind: &'static str,
+    /// False when it is only listed and has to be read first.
+    pub loaded: bool,
     /// Number of nodes.
     pub nodes: u32,
     /// Number of data edges.

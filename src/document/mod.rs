@@ -1,6 +1,7 @@
 //! The facade: the set of files that are open, and the views they give.
 
 pub mod details;
+pub mod extra;
 pub mod info;
 pub mod opening;
 pub mod values;
@@ -32,6 +33,10 @@ pub struct RecordDoc {
     pub file: OpenedFile,
     /// Its graphs.
     pub graphs: Vec<Graph>,
+    /// Entries with graphs that were not read.
+    pub others: Vec<Box<str>>,
+    /// The id that lineages give the exported graph.
+    pub export_graph_id: Option<i64>,
     /// Its maps.
     pub maps: Maps,
     /// What was odd about it.
@@ -117,6 +122,8 @@ impl Document {
                         file,
                         graphs,
                         maps: record.maps,
+                        others: record.others,
+                        export_graph_id: record.export_graph_id,
                         diagnostics,
                         source: done.source,
                         archives: RefCell::default(),
@@ -260,6 +267,30 @@ impl Document {
         self.view_info(view)
     }
 
+    /// Reads a graph that was only listed.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] when view or graph do not exist; what reading the graph gives.
+    pub fn load_graph(&mut self, view: u32, graph: u32) -> Result<ViewInfo> {
+        let of = self.views.get_mut(view as usize).ok_or_else(|| not_found("view", view))?;
+        of.load(graph as usize)?;
+        self.view_info(view)
+    }
+
+    /// Opens the module that a delegate call carries as a graph of its own; `graph` of the answer
+    /// is that graph.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] when view, graph or node do not exist or the node carries no module; what
+    /// reading it gives.
+    pub fn open_inside(&mut self, view: u32, graph: u32, node: u32) -> Result<ViewInfo> {
+        let of = self.views.get_mut(view as usize).ok_or_else(|| not_found("view", view))?;
+        let inside = of.list_inside(graph as usize, crate::model::NodeId(node))?;
+        of.load(inside)?;
+        let info = self.view_info(view)?;
+        Ok(ViewInfo { graph: Some(index(inside)), ..info })
+    }
+
     /// Groups to open first, so that a screenful shows.
     ///
     /// # Errors
@@ -288,14 +319,14 @@ impl Document {
     ) -> Result<T> {
         let view = self.view(view)?;
         let missing = || not_found("graph", graph);
-        let of = view.graphs().get(graph as usize).ok_or_else(missing)?;
+        let of = view.graph(graph as usize).ok_or_else(missing)?;
         let hierarchy = view.hierarchy(graph as usize, grouping).ok_or_else(missing)?;
         let edges: Vec<_> = of.edges.iter().map(|e| (e.from, e.to)).collect();
         let input = SceneInput {
             hierarchy: &hierarchy,
             edges: &edges,
             node_label: &|node| (of.label(node), of.sublabel(node)),
-            node_partition: &view.claims[graph as usize].partition_of,
+            node_partition: &view.claims_of(graph as usize).ok_or_else(missing)?.partition_of,
         };
         Ok(act(&input))
     }
@@ -320,7 +351,7 @@ impl Document {
         let of = view.blocks().get(block as usize).ok_or_else(|| not_found("block", block))?;
         Ok(match view.attribution_on(graph as usize, Some(block as usize)) {
             Some((block, attribution)) => {
-                let estimates = if estimates { view.estimates(block) } else { None };
+                let estimates = if estimates { view.estimates_on(graph as usize, block) } else { None };
                 overlay::overlay(&hierarchy, of, &attribution, estimates.as_deref(), metric)
             }
             None => Overlay::nothing(&hierarchy),

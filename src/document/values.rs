@@ -88,7 +88,7 @@ impl Document {
     /// of it; what reading the archive gives.
     pub fn tensor_values(&self, view: u32, graph: u32, node: u32, name: &str) -> Result<TensorValues> {
         let view = self.view(view)?;
-        let of = view.graphs().get(graph as usize).ok_or_else(|| not_found("graph", graph))?;
+        let of = view.graph(graph as usize).ok_or_else(|| not_found("graph", graph))?;
         let scope = of.scope_of.get(NodeId(node).index()).ok_or_else(|| not_found("node", node))?;
         let Some(Value::Spec(spec)) = of.value(*scope, name) else {
             return Err(

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use super::extra::{self, ExtraGraph};
 use super::info::{BlockInfo, FitInfo, GraphInfo, SplitInfo, ViewInfo};
 use super::{DumpDoc, RecordDoc};
 use crate::correlate::estimate::estimate;
@@ -38,22 +39,28 @@ pub struct View {
     chosen: FxHashMap<usize, Box<str>>,
     /// How each block was taken.
     pub matches: Vec<BlockMatch>,
-    /// Who runs which node, by graph.
+    /// Who runs which node, by graph of the record.
     pub claims: Vec<Rc<Claims>>,
+    /// Graphs that are read when asked for; they are numbered behind those of the record.
+    pub extras: Vec<ExtraGraph>,
     hierarchies: RefCell<FxHashMap<(usize, Grouping), Rc<Hierarchy>>>,
-    attributions: RefCell<FxHashMap<usize, Rc<Attribution>>>,
-    estimates: RefCell<FxHashMap<usize, Rc<Estimates>>>,
+    /// By graph and block.
+    attributions: RefCell<FxHashMap<(usize, usize), Rc<Attribution>>>,
+    /// By graph and block.
+    estimates: RefCell<FxHashMap<(usize, usize), Rc<Estimates>>>,
 }
 
 impl View {
     /// Matches the blocks of the dump with the methods of the record.
     pub fn new(record: Option<Rc<RecordDoc>>, dump: Option<Rc<DumpDoc>>) -> Self {
+        let extras = record.as_deref().map(extra::listed).unwrap_or_default();
         let mut view = View {
             record,
             dump,
             chosen: FxHashMap::default(),
             matches: Vec::new(),
             claims: Vec::new(),
+            extras,
             hierarchies: RefCell::default(),
             attributions: RefCell::default(),
             estimates: RefCell::default(),
@@ -72,9 +79,34 @@ impl View {
         self.record.as_ref().map_or(&[], |r| &r.graphs)
     }
 
+    /// Any graph that was read.
+    pub fn graph(&self, graph: usize) -> Option<&Graph> {
+        let read = self.graphs();
+        match graph.checked_sub(read.len()) {
+            None => read.get(graph),
+            Some(extra) => self.extras.get(extra)?.loaded.as_ref().map(|l| &l.graph),
+        }
+    }
+
+    /// Who runs which node of any graph that was read.
+    pub fn claims_of(&self, graph: usize) -> Option<&Rc<Claims>> {
+        match graph.checked_sub(self.graphs().len()) {
+            None => self.claims.get(graph),
+            Some(extra) => self.extras.get(extra)?.loaded.as_ref().map(|l| &l.claims),
+        }
+    }
+
+    /// The graph of the record that blocks of a graph's method are matched with.
+    fn matched_graph(&self, graph: usize) -> Option<usize> {
+        match graph.checked_sub(self.graphs().len()) {
+            None => Some(graph),
+            Some(extra) => self.extras.get(extra)?.of,
+        }
+    }
+
     /// The maps of a graph's method.
     pub fn maps(&self, graph: usize) -> MethodMaps {
-        let (Some(record), Some(graph)) = (&self.record, self.graphs().get(graph)) else {
+        let (Some(record), Some(graph)) = (&self.record, self.graph(graph)) else {
             return MethodMaps::default();
         };
         record.maps.get(&graph.method).cloned().unwrap_or_default()
@@ -98,6 +130,13 @@ impl View {
                 Rc::new(claim::claim(&self.graphs()[graph], &self.maps(graph), &kernels))
             })
             .collect();
+        for at in 0..self.extras.len() {
+            let Some(loaded) = &self.extras[at].loaded else { continue };
+            let claims = Rc::new(self.claims_on(&self.extras[at], loaded));
+            if let Some(loaded) = &mut self.extras[at].loaded {
+                loaded.claims = claims;
+            }
+        }
         self.hierarchies.borrow_mut().clear();
         self.attributions.borrow_mut().clear();
         self.estimates.borrow_mut().clear();
@@ -108,7 +147,7 @@ impl View {
         if let Some(known) = self.hierarchies.borrow().get(&(graph, grouping)) {
             return Some(known.clone());
         }
-        let (of, claims) = (self.graphs().get(graph)?, self.claims.get(graph)?);
+        let (of, claims) = (self.graph(graph)?, self.claims_of(graph)?);
         let hierarchy = match grouping {
             Grouping::Delegate => by_delegate(of, claims),
             Grouping::Module => {
@@ -125,34 +164,41 @@ impl View {
 
     /// The events of a block on the graph of its method.
     pub fn attribution(&self, block: usize) -> Option<Rc<Attribution>> {
-        if let Some(known) = self.attributions.borrow().get(&block) {
+        self.attribution_at(self.matches.get(block)?.graph?, block)
+    }
+
+    fn attribution_at(&self, graph: usize, block: usize) -> Option<Rc<Attribution>> {
+        if let Some(known) = self.attributions.borrow().get(&(graph, block)) {
             return Some(known.clone());
         }
-        let graph = self.matches.get(block)?.graph?;
-        let of = self.blocks().get(block)?;
-        let made = attribute::attribute(&self.graphs()[graph], &self.maps(graph), &self.claims[graph], of);
-        let made = Rc::new(made);
-        self.attributions.borrow_mut().insert(block, made.clone());
+        let (of, claims, block_of) = (self.graph(graph)?, self.claims_of(graph)?, self.blocks().get(block)?);
+        let made = Rc::new(attribute::attribute(of, &self.maps(graph), claims, block_of));
+        self.attributions.borrow_mut().insert((graph, block), made.clone());
         Some(made)
     }
 
-    /// Where delegate ops that nothing ties to the graph most likely belong.
+    /// Where delegate ops that nothing ties to the graph of a block's method most likely belong.
     pub fn estimates(&self, block: usize) -> Option<Rc<Estimates>> {
-        if let Some(known) = self.estimates.borrow().get(&block) {
+        self.estimates_on(self.matches.get(block)?.graph?, block)
+    }
+
+    /// Likewise on any graph of that method.
+    pub fn estimates_on(&self, graph: usize, block: usize) -> Option<Rc<Estimates>> {
+        if let Some(known) = self.estimates.borrow().get(&(graph, block)) {
             return Some(known.clone());
         }
-        let attribution = self.attribution(block)?;
-        let graph = self.matches.get(block)?.graph?;
-        let made = estimate(&self.graphs()[graph], &self.claims[graph], &self.blocks()[block], &attribution);
-        let made = Rc::new(made);
-        self.estimates.borrow_mut().insert(block, made.clone());
+        let (_, attribution) = self.attribution_on(graph, Some(block))?;
+        let (of, claims) = (self.graph(graph)?, self.claims_of(graph)?);
+        let made = Rc::new(estimate(of, claims, &self.blocks()[block], &attribution));
+        self.estimates.borrow_mut().insert((graph, block), made.clone());
         Some(made)
     }
 
-    /// The attribution of a block, if the block ran this graph.
+    /// The attribution of a block, if the block ran the method of this graph.
     pub fn attribution_on(&self, graph: usize, block: Option<usize>) -> Option<(usize, Rc<Attribution>)> {
         let block = block?;
-        (self.matches.get(block)?.graph == Some(graph)).then(|| Some((block, self.attribution(block)?)))?
+        let ran = self.matches.get(block)?.graph?;
+        (self.matched_graph(graph)? == ran).then(|| Some((block, self.attribution_at(graph, block)?)))?
     }
 
     /// How well record and dump belong together: the mean over the blocks, by their entries.
@@ -187,7 +233,7 @@ impl View {
             id,
             record: self.record.as_ref().map(|r| r.file.clone()),
             dump: self.dump.as_ref().map(|d| d.file.clone()),
-            graphs: (0..self.graphs().len()).map(|i| self.graph_info(i)).collect(),
+            graphs: (0..self.graphs().len() + self.extras.len()).map(|i| self.graph_info(i)).collect(),
             block: block.map(index),
             graph,
             methods: self.graphs().iter().map(|g| g.method.to_string()).collect(),
@@ -220,21 +266,24 @@ impl View {
     }
 
     fn graph_info(&self, i: usize) -> GraphInfo {
-        let graph = &self.graphs()[i];
-        let claims = &self.claims[i];
+        let extra = i.checked_sub(self.graphs().len()).and_then(|at| self.extras.get(at));
+        let (graph, claims) = (self.graph(i), self.claims_of(i));
         let mut backends: Vec<String> = Vec::new();
-        for partition in &claims.partitions {
+        for partition in claims.iter().flat_map(|c| &c.partitions) {
             if !backends.iter().any(|b| **b == *partition.backend) {
                 backends.push(partition.backend.to_string());
             }
         }
+        let method = extra.map(|e| &e.method).or(graph.map(|g| &g.method));
         GraphInfo {
             id: index(i),
-            label: graph.method.to_string(),
-            method: graph.method.to_string(),
-            nodes: index(graph.len()),
-            edges: index(graph.edges.len()),
-            partitions: index(claims.partitions.len()),
+            label: self.graph_label(i),
+            method: method.map(|m| m.to_string()).unwrap_or_default(),
+            kind: extra.map(ExtraGraph::kind).or(graph.map(|g| extra::kind_of(&g.entry))).unwrap_or("other"),
+            loaded: graph.is_some(),
+            nodes: graph.map_or(0, |g| index(g.len())),
+            edges: graph.map_or(0, |g| index(g.edges.len())),
+            partitions: claims.map_or(0, |c| index(c.partitions.len())),
             backends,
         }
     }

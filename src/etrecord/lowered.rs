@@ -1,6 +1,7 @@
 //! What an `executorch_call_delegate` node carries inside itself.
 
 use super::json::value::Value;
+use super::lineage::oldest;
 
 /// One operator of the module that was lowered, as far as the open graph needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct LoweredOp {
     pub debug_handle: Option<i64>,
     /// Its `nn_module_stack` metadata, as written.
     pub module_stack: Option<Box<str>>,
+    /// The oldest nodes that its lineage names: those of the exported program.
+    pub came_from: Box<[Box<str>]>,
 }
 
 /// A lowered delegate module: what was read while its JSON string went by. The string
@@ -59,6 +62,7 @@ impl Lowered {
             target: super::program::short_target(node.get("target").and_then(Value::as_str).unwrap_or_default()).into(),
             debug_handle: meta("debug_handle").and_then(|h| h.trim().parse().ok()),
             module_stack: meta("nn_module_stack").map(Into::into),
+            came_from: meta("from_node").map(oldest).unwrap_or_default(),
         });
     }
 }

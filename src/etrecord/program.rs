@@ -224,6 +224,8 @@ enum Place {
 enum Collect {
     Program(Box<Program>),
     Lowered(Box<Lowered>),
+    /// The program of the module that the text, one JSON string, quotes.
+    Quoted,
 }
 
 /// The sink that turns the tokens of a program's JSON into a [`Program`].
@@ -259,6 +261,11 @@ impl Default for ProgramSink {
 }
 
 impl ProgramSink {
+    /// For one JSON string that quotes a lowered module: the program inside that is collected.
+    pub(super) fn of_quoted_module() -> Self {
+        ProgramSink::starting(Place::Skipped, Collect::Quoted)
+    }
+
     fn starting(start: Place, collect: Collect) -> Self {
         ProgramSink {
             start,
@@ -389,7 +396,7 @@ impl ProgramSink {
                     lowered.node(&value);
                 }
             }
-            (Collect::Lowered(_), Some(_)) => {}
+            (Collect::Lowered(_) | Collect::Quoted, Some(_)) => {}
         }
         Ok(())
     }
@@ -420,6 +427,11 @@ impl Sink for ProgramSink {
         Ok(())
     }
     fn begin_string(&mut self, at: u64) -> Result<()> {
+        if matches!(self.collect, Collect::Quoted) {
+            let module = ProgramSink::starting(Place::Lowered, Collect::Program(Box::default()));
+            self.nested = Nested::Yes { at, scanner: Box::new(Scanner::new(module)), failed: false };
+            return Ok(());
+        }
         self.builder.begin_string(at);
         let can = matches!(self.collect, Collect::Program(_))
             && self.places.last() == Some(&Place::Nodes)
@@ -440,7 +452,11 @@ impl Sink for ProgramSink {
         if let Nested::Yes { scanner, failed, .. } = &mut self.nested
             && !*failed
         {
-            *failed = if plain { scanner.feed_plain(bytes) } else { scanner.feed(bytes) }.is_err();
+            let fed = if plain { scanner.feed_plain(bytes) } else { scanner.feed(bytes) };
+            if matches!(self.collect, Collect::Quoted) {
+                return fed;
+            }
+            *failed = fed.is_err();
         }
         self.builder.string_bytes(bytes);
         Ok(())
@@ -448,6 +464,11 @@ impl Sink for ProgramSink {
     fn end_string(&mut self, at: u64) -> Result<()> {
         let nested = std::mem::take(&mut self.nested);
         if let Nested::Yes { at: start, mut scanner, failed } = nested {
+            if matches!(self.collect, Collect::Quoted) {
+                scanner.finish()?;
+                *self = scanner.into_sink();
+                return Ok(());
+            }
             let complete = !failed && scanner.finish().is_ok();
             if let Collect::Lowered(mut lowered) = scanner.into_sink().collect
                 && !lowered.backend.is_empty()

@@ -36,6 +36,9 @@ pub struct Record {
     /// Its edge dialect programs, in directory order; other programs when no edge dialect
     /// program could be read.
     pub programs: Vec<RecordProgram>,
+    /// Entries with other graphs, which were not read: the exported program, and whatever was
+    /// recorded beside. [`super::on_demand`] reads them.
+    pub others: Vec<Box<str>>,
     /// The maps, by method.
     pub maps: Maps,
     /// The id that the lineage of nodes gives the exported graph; recorded since release 1.0.
@@ -82,7 +85,7 @@ impl std::fmt::Debug for Reader {
 }
 
 /// The method of a program's entry, as the entry says it.
-fn method_of(entry: &str) -> &str {
+pub(super) fn method_of(entry: &str) -> &str {
     entry.split_once('/').map_or(FORWARD, |(_, method)| method)
 }
 
@@ -290,6 +293,7 @@ impl Reader {
                 .unwrap_or_else(|| Error::new(Code::NotAnEtrecord, "the record holds no graph"))
                 .advise("Save the record again with ExecuTorch's generate_etrecord."));
         }
+        self.record.others = std::mem::take(&mut self.fallback).into();
         name_methods(&mut self.record);
         Ok(self.record)
     }

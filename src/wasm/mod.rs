@@ -137,6 +137,18 @@ impl Session {
         answer(self.document.set_method(view, block, method.as_deref()))
     }
 
+    /// Reads a graph that was only listed.
+    #[wasm_bindgen(js_name = loadGraph)]
+    pub fn load_graph(&mut self, view: u32, graph: u32) -> Result<JsValue, JsValue> {
+        answer(self.document.load_graph(view, graph))
+    }
+
+    /// Opens the module that a delegate call carries.
+    #[wasm_bindgen(js_name = openInside)]
+    pub fn open_inside(&mut self, view: u32, graph: u32, node: u32) -> Result<JsValue, JsValue> {
+        answer(self.document.open_inside(view, graph, node))
+    }
+
     /// Groups to open first.
     #[wasm_bindgen(js_name = initialExpansion)]
     pub fn initial_expansion(&self, view: u32, graph: u32, by: &str) -> Result<Vec<u32>, JsValue> {
@@ -147,8 +159,8 @@ impl Session {
     #[wasm_bindgen]
     pub fn scene(&self, view: u32, graph: u32, by: &str, expanded: &[u32]) -> Result<JsValue, JsValue> {
         let scene = self.document.scene(view, graph, grouping(by)?, expanded).map_err(thrown)?;
-        let claims = &self.document.view(view).map_err(thrown)?.claims[graph as usize];
-        columns::scene(&scene, claims, graph, by)
+        let claims = self.document.view(view).map_err(thrown)?.claims_of(graph as usize).cloned().unwrap_or_default();
+        columns::scene(&scene, &claims, graph, by)
     }
 
     /// One metric of a block on a graph.

@@ -127,6 +127,38 @@ onPage("ops are told on the module that a call carries", async (page) => {
   assert.match(await note.textContent(), /ran aten\.\S+.*confidence/);
 });
 
+onPage("a delegate call opens as the graph that was lowered", async (page) => {
+  await openFiles(page, "opt125m_xnnpack.etrecord", "opt125m_xnnpack.etdp");
+  await page.getByTestId("grouping-delegate").click();
+  await page.locator('g[data-item][data-label^="partition "] .label').first().click();
+  await page.getByTestId("panel").getByText("DELEGATE_CALL").first().waitFor();
+  await page.getByTestId("graph").focus();
+  await page.keyboard.press("Enter");
+  await page.locator('g[data-kind="node"][data-label="XnnpackBackend"] .label').first().click();
+  await page.getByTestId("open-inside").click();
+  const chosen = () => page.getByTestId("graph-select").locator("option:checked").textContent();
+  await page.waitForFunction(() => document.querySelector('[data-testid="graph-select"]')?.selectedOptions[0]?.textContent?.includes("inside partition"));
+  assert.match(await chosen(), /inside partition \d+ · XnnpackBackend · \d+ nodes/);
+  // Of its one operator the time is that of the call.
+  await page.locator('g[data-kind="node"][data-label="add"][data-ticks]').waitFor();
+  // And back to the edge program.
+  await page.getByTestId("graph-select").selectOption({ index: 0 });
+  await page.getByTestId("open-inside").waitFor({ state: "detached" });
+  assert.match(await chosen(), /edge program/);
+});
+
+onPage("the time is on the exported program when that is chosen", async (page) => {
+  await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
+  const options = await page.getByTestId("graph-select").locator("option").allTextContents();
+  assert.deepEqual(options.map((o) => o.replace(/ · \d+ nodes/, "")), ["forward · edge program", "forward · exported program"]);
+  await page.getByTestId("graph-select").selectOption({ index: 1 });
+  await page.getByTestId("grouping-flat").click();
+  await page.locator('g[data-item][data-label="linear"][data-ticks]').waitFor();
+  await page.locator('g[data-item][data-label="linear"]').click();
+  await page.getByTestId("panel").getByText("native_call_addmm.out").first().waitFor();
+  await page.getByTestId("panel").getByText("native_call_permute_copy.out").first().waitFor();
+});
+
 onPage("the panel tells all of a node", async (page) => {
   await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
   await page.getByTestId("graph").focus();

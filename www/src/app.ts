@@ -168,8 +168,31 @@ export class App {
   }
 
   async setGraph(graph: number): Promise<void> {
-    this.update({ graph, selection: null, details: null });
-    await this.refresh(true);
+    const { view } = this.state;
+    try {
+      if (view && view.graphs[graph]?.loaded === false) {
+        this.update({ view: await this.#client.call("loadGraph", { view: view.id, graph }) });
+      }
+      this.update({ graph, selection: null, details: null });
+      await this.refresh(true);
+    } catch (error) {
+      this.fail(error);
+      // The chooser goes back to the graph that is shown.
+      this.draw();
+    }
+  }
+
+  /** Opens the module that a delegate call carries as a graph of its own. */
+  async openInside(node: number): Promise<void> {
+    const { view, graph } = this.state;
+    if (!view || graph === null) return;
+    try {
+      const info = await this.#client.call("openInside", { view: view.id, graph, node });
+      this.update({ view: info, graph: info.graph, selection: null, details: null });
+      await this.refresh(true);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   async setMethod(method: string | null): Promise<void> {
@@ -308,6 +331,15 @@ export class App {
         ? await this.#client.call("nodeDetails", { view: view.id, graph, block, node: selection.id })
         : await this.#client.call("groupDetails", { view: view.id, graph, block, grouping, group: selection.id, estimates });
     if (this.state.selection === selection) this.update({ details });
+  }
+
+  /** Shows a node of the graph that the block's events are on. */
+  async jumpToEvent(node: number): Promise<void> {
+    const { view, block, graph } = this.state;
+    const of = block === null ? null : (view?.blocks[block]?.graph ?? null);
+    this.update({ tab: "graph" });
+    if (of !== null && of !== graph) await this.setGraph(of);
+    await this.jump(node);
   }
 
   /** Shows a node wherever it is, opening the groups around it. */

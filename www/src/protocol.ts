@@ -125,6 +125,10 @@ export interface GraphInfo {
   /** For example `forward`. */
   label: string;
   method: string;
+  /** `inside` is the module that a delegate call carries, `other` whatever else was recorded. */
+  kind: "edge" | "exported" | "other" | "inside";
+  /** False when it is only listed: `loadGraph` reads it. */
+  loaded: boolean;
   nodes: number;
   edges: number;
   /** Partitions found in it, and the backends they belong to. */
@@ -415,6 +419,9 @@ export interface Calls {
   setMethod: { args: { view: number; block: number; method: string | null }; result: ViewInfo };
   /** Groups to open first, so that a screenful shows. */
   initialExpansion: { args: { view: number; graph: number; grouping: Grouping }; result: Uint32Array };
+  loadGraph: { args: { view: number; graph: number }; result: ViewInfo };
+  /** The graph of the answer is the module that the node carries. */
+  openInside: { args: { view: number; graph: number; node: number }; result: ViewInfo };
   scene: { args: { view: number; graph: number; grouping: Grouping; expanded: Uint32Array }; result: Scene };
   overlay: {
     args: { view: number; graph: number; block: number; grouping: Grouping; metric: Metric; estimates: boolean };

@@ -65,7 +65,7 @@ function node(app: App, d: NodeDetails, close: TemplateResult): TemplateResult {
           ["Debug handles", d.lowered.debugHandles.slice(0, 60).join(", ")],
           ["Compile specs", d.lowered.compileSpecs.join(", ")],
           ["In the record", `${d.lowered.entry}, ${count(d.lowered.length)} bytes from ${count(d.lowered.offset)}`],
-        ])}${fields(d.lowered.opTypes.slice(0, 40).map((f) => [f.name, `${f.value}×`]))}`)
+        ])}<p><button data-testid="open-inside" title="Read the module that was lowered from the record, and show it as a graph with its own time" @click=${() => void app.openInside(d.id)}>Open its graph</button></p>${fields(d.lowered.opTypes.slice(0, 40).map((f) => [f.name, `${f.value}×`]))}`)
       : nothing}
     ${d.stackTrace ? section("Stack trace", html`<pre>${d.stackTrace.trim()}</pre>`, false) : nothing}
     ${d.lineage.length > 0

@@ -97,6 +97,6 @@ function row(app: App, event: EventInfo, execute: number): TemplateResult {
     <td class="num">${t(event.stats.p50)}</td>
     <td class="num">${t(event.stats.min)}</td>
     <td class="num">${t(event.stats.max)}</td>
-    <td class="num">${node !== undefined ? html`<button class="link" title="Show in the graph" @click=${() => void app.jump(node)}>${event.confidence !== null ? "≈ " : ""}${event.shared ? `∥ ${count(event.nodes.length)}` : "show"}</button>` : nothing}</td>
+    <td class="num">${node !== undefined ? html`<button class="link" title="Show in the graph" @click=${() => void app.jumpToEvent(node)}>${event.confidence !== null ? "≈ " : ""}${event.shared ? `∥ ${count(event.nodes.length)}` : "show"}</button>` : nothing}</td>
   </tr>`;
 }

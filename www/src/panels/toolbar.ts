@@ -59,7 +59,7 @@ export function toolbar(app: App): TemplateResult {
       : nothing}
     ${onGraph && graphs.length > 1
       ? html`<select data-testid="graph-select" aria-label="Graph" @change=${(e: Event) => void app.setGraph(Number(value(e)))}>
-          ${graphs.map((g) => html`<option value=${g.id} ?selected=${g.id === state.graph}>${g.label} · ${g.nodes} nodes</option>`)}
+          ${graphs.map((g) => html`<option value=${g.id} .selected=${g.id === state.graph}>${g.label}${g.loaded ? ` · ${String(g.nodes)} nodes` : ""}</option>`)}
         </select>`
       : nothing}
     ${view?.dump

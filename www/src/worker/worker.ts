@@ -121,6 +121,8 @@ const calls: { [K in keyof Calls]: (args: Calls[K]["args"]) => unknown } = {
   closeAll: () => current().closeAll() as unknown,
   view: ({ view }) => current().view(view) as unknown,
   setMethod: ({ view, block, method }) => current().setMethod(view, block, method ?? undefined) as unknown,
+  loadGraph: ({ view, graph }) => current().loadGraph(view, graph) as unknown,
+  openInside: ({ view, graph, node }) => current().openInside(view, graph, node) as unknown,
   initialExpansion: ({ view, graph, grouping }) => current().initialExpansion(view, graph, grouping),
   scene: ({ view, graph, grouping, expanded }) => current().scene(view, graph, grouping, expanded) as unknown,
   overlay: ({ view, graph, block, grouping, metric, estimates }) =>
