@@ -169,6 +169,17 @@ mod tests {
     }
 
     #[test]
+    fn boxes_narrower_than_their_corners_are_placed() {
+        // At many places, so that sums of single precision are rounded both ways.
+        for step in 0..200 {
+            let width = 3.0 + step as f32 * 0.07;
+            let items = vec![Item { width, height: 40.0, pin: Pin::Free }; 60];
+            let links: Vec<Link> = (1..60).map(|i| Link { from: 0, to: i, ..Link::default() }).collect();
+            check(&items, &links);
+        }
+    }
+
+    #[test]
     fn a_chain_is_straight_and_goes_down() {
         let items = vec![Item { width: 100.0, height: 40.0, pin: Pin::Free }; 50];
         let placement = check(&items, &chain(50));

@@ -144,8 +144,9 @@ fn ends(items: &[Item], links: &[Link], forward: &[Forward], rows: &Rows, x: &[f
         let half = items[item].width / 2.0;
         let (left, centre) = (x[rows.cell_of[item]] - half, x[rows.cell_of[item]]);
         for (side, list) in both.iter_mut().enumerate() {
-            let corner = CORNER.min(half);
-            let (low, high) = (centre - half + corner, centre + half - corner);
+            // A width first, so that rounding cannot turn the two around.
+            let reach = (half - CORNER).max(0.0);
+            let (low, high) = (centre - reach, centre + reach);
             list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let space = if list.len() > 1 { (TRACK + 1.0).min((high - low) / (list.len() - 1) as f32) } else { 0.0 };
             let mut at = f32::NEG_INFINITY;
