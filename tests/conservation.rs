@@ -6,6 +6,7 @@ mod oracle;
 
 use std::collections::BTreeMap;
 
+use etscope::correlate::off_graph::Reason;
 use etscope::document::Document;
 use etscope::model::{Grouping, Hierarchy, NodeId};
 use etscope::overlay::{Metric, Ownership};
@@ -74,6 +75,34 @@ fn groups_count_every_tick_once(document: &Document) {
     }
 }
 
+/// What is off the graph is listed with its reason: in every run those parts and the costs with
+/// owners are execute.
+fn what_is_off_the_graph_is_listed(document: &Document) {
+    let view = view(document);
+    for (b, block) in view.blocks().iter().enumerate() {
+        let (Some(attribution), Some(splits)) = (view.attribution(b), &block.splits) else { continue };
+        let off = view.off_graph(b);
+        for (run, split) in splits.iter().enumerate() {
+            let on: u64 = attribution.costs.iter().filter(|c| !c.owners.is_empty()).map(|c| c.samples[run]).sum();
+            let parts = off.iter().filter(|o| o.reason.is_part_of_execute());
+            assert_eq!(on + parts.map(|o| o.samples[run]).sum::<u64>(), split.execute);
+        }
+        for off in &off {
+            assert!(total(&off.samples) > 0 && !off.reason.as_str().is_empty());
+            assert!(off.events.iter().all(|e| e.index() < block.events.len()));
+            let rest = off.reason == Reason::Rest || off.reason == Reason::FrameworkTax;
+            assert!(rest || !off.events.is_empty(), "{off:?}");
+        }
+        // Every cost without owners is in one entry, under what its event says.
+        for cost in attribution.costs.iter().filter(|c| c.owners.is_empty() && total(&c.samples) > 0) {
+            let reason = attribution.events[cost.event.index()].unmapped.unwrap();
+            let holds = off.iter().filter(|o| o.events.contains(&cost.event) && o.reason.is_part_of_execute());
+            let found: Vec<_> = holds.map(|o| o.reason).collect();
+            assert_eq!(found, [Reason::Unmapped(reason)]);
+        }
+    }
+}
+
 /// Rule 11: with estimates the root is the same, and no group shows more than was measured.
 fn estimates_stay_within(document: &Document, (graph, block): (u32, u32), grouping: Grouping, measured: &[f64]) {
     let shown = document.overlay(0, graph, block, grouping, Metric::Total, true).unwrap();
@@ -94,6 +123,7 @@ fn rule_5_and_7_hold_for_every_pair() {
         let document = oracle::open_pair(&pair);
         execute_is_accounted_for(&document);
         groups_count_every_tick_once(&document);
+        what_is_off_the_graph_is_listed(&document);
     }
 }
 
@@ -106,6 +136,7 @@ proptest! {
         prop_assert_eq!(view(&document).blocks().len(), 1);
         execute_is_accounted_for(&document);
         groups_count_every_tick_once(&document);
+        what_is_off_the_graph_is_listed(&document);
         // Kernels of mapped instructions are on a node with their handle.
         let view = view(&document);
         if let (Some(graph), Some(attribution)) = (view.matches[0].graph, view.attribution(0)) {

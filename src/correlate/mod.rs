@@ -6,6 +6,7 @@
 //! * [`align`], [`estimate`]: delegate ops that nothing ties to the graph, put on operators by
 //!   kind and order.
 //! * [`correlated`]: measured and estimated owners together.
+//! * [`off_graph`]: what of a block's time is on no node, and why.
 //! * [`grouping`]: groups by partition and native island.
 //! * [`carry`]: claims on one graph carried over to another of the same method.
 //! * [`fit`]: how well a block and a method belong together.
@@ -19,6 +20,7 @@ pub mod estimate;
 pub mod fit;
 pub mod grouping;
 pub mod kernels;
+pub mod off_graph;
 
 pub use attribute::{Attribution, Cost, Unmapped};
 pub use claim::{Claims, Partition};
@@ -26,3 +28,4 @@ pub use correlated::Correlated;
 pub use estimate::{Estimate, Estimates};
 pub use fit::Fit;
 pub use kernels::Kernels;
+pub use off_graph::{OffGraph, off_graph};

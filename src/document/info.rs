@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use crate::correlate::Fit;
+use crate::correlate::{Fit, OffGraph};
 use crate::diagnostics::Diagnostic;
 use crate::error::Error;
-use crate::profile::{Split, Stats};
+use crate::profile::{Block, Split, Stats};
 
 /// What a file was found to be, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -151,6 +151,51 @@ impl SplitInfo {
     }
 }
 
+/// Time of a block that no node shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OffGraphInfo {
+    /// Why.
+    pub reason: &'static str,
+    /// Whether it is a part of execute that the graph lacks; those and `attributed` are execute.
+    pub part_of_execute: bool,
+    /// Ticks of an average run.
+    pub ticks: f64,
+    /// How many events it lies in.
+    pub events: u32,
+    /// Names of the first of them, each once; delegate debug ids of those without.
+    pub names: Vec<String>,
+}
+
+impl OffGraphInfo {
+    const NAMES: usize = 4;
+
+    /// Sums up what a block has off the graph.
+    pub fn of(block: &Block, off: &OffGraph) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for event in off.events.iter().filter_map(|id| block.events.get(id.index())) {
+            if names.len() == Self::NAMES {
+                break;
+            }
+            // Ops of many delegates have an id and no name.
+            let name = match &event.delegate_id {
+                Some(id) if event.name.is_empty() => id.to_string(),
+                _ => event.name.to_string(),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        OffGraphInfo {
+            reason: off.reason.as_str(),
+            part_of_execute: off.reason.is_part_of_execute(),
+            ticks: Stats::of(&off.samples).map_or(0.0, |s| s.avg),
+            events: u32::try_from(off.events.len()).unwrap_or(u32::MAX),
+            names,
+        }
+    }
+}
+
 /// One event block.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -181,6 +226,8 @@ pub struct BlockInfo {
     pub delegate_calls: f64,
     /// Ticks of an average run that were attributed to nodes.
     pub attributed: f64,
+    /// What is on no node; empty without a graph of the method.
+    pub off_graph: Vec<OffGraphInfo>,
     /// Delegate ops whose operators are estimated.
     pub estimates: u32,
 }

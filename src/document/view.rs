@@ -7,12 +7,12 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::extra::{self, ExtraGraph};
-use super::info::{BlockInfo, FitInfo, GraphInfo, SplitInfo, ViewInfo};
+use super::info::{BlockInfo, FitInfo, GraphInfo, OffGraphInfo, SplitInfo, ViewInfo};
 use super::{DumpDoc, RecordDoc};
 use crate::correlate::estimate::estimate;
 use crate::correlate::fit::{MISMATCH_BELOW, fit};
 use crate::correlate::grouping::{by_delegate, mark_partitions};
-use crate::correlate::{Attribution, Claims, Estimates, Fit, Kernels, attribute, claim};
+use crate::correlate::{Attribution, Claims, Estimates, Fit, Kernels, OffGraph, attribute, claim, off_graph};
 use crate::diagnostics::Diagnostics;
 use crate::etrecord::maps::MethodMaps;
 use crate::export::report::{ReportBlock, ReportGraph, ReportInput, report};
@@ -177,6 +177,12 @@ impl View {
         Some(made)
     }
 
+    /// What of a block no node of the graph of its method shows; empty without that graph.
+    pub fn off_graph(&self, block: usize) -> Vec<OffGraph> {
+        let attribution = self.attribution(block);
+        attribution.map(|attribution| off_graph(&self.blocks()[block], &attribution)).unwrap_or_default()
+    }
+
     /// Where delegate ops that nothing ties to the graph of a block's method most likely belong.
     pub fn estimates(&self, block: usize) -> Option<Rc<Estimates>> {
         self.estimates_on(self.matches.get(block)?.graph?, block)
@@ -331,6 +337,7 @@ impl View {
             split: block.splits.as_deref().and_then(SplitInfo::mean),
             delegate_calls: calls.map(|e| crate::overlay::calls_per_run(&e.calls)).sum(),
             attributed,
+            off_graph: self.off_graph(i).iter().map(|off| OffGraphInfo::of(block, off)).collect(),
             estimates: self.estimates(i).map_or(0, |e| index(e.list.len())),
         }
     }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::correlate::{Attribution, Claims, Correlated, Estimates, Fit};
+use crate::correlate::{Attribution, Claims, Correlated, Estimates, Fit, OffGraph, off_graph};
 use crate::diagnostics::Diagnostic;
 use crate::model::{Graph, NodeId, PartitionId};
 use crate::overlay::calls_per_run;
@@ -173,8 +173,21 @@ fn block(input: &ReportInput<'_>, of: &ReportBlock<'_>) -> Value {
         "runs": of.block.run_indices.len(),
         "bundled_input_index": of.block.bundled_input_index,
         "split_ticks": of.block.splits.as_ref().map(|s| s.iter().map(split).collect::<Vec<_>>()),
+        "off_graph": of.attribution.map(|attribution| off_graphs(of.block, attribution)),
         "events": events,
     })
+}
+
+fn off_graphs(block: &Block, attribution: &Attribution) -> Vec<Value> {
+    let one = |off: &OffGraph| {
+        json!({
+            "reason": off.reason.as_str(),
+            "part_of_execute": off.reason.is_part_of_execute(),
+            "events": off.events.iter().map(|e| e.0).collect::<Vec<_>>(),
+            "samples": off.samples,
+        })
+    };
+    off_graph(block, attribution).iter().map(one).collect()
 }
 
 /// One line of `node_costs`: sums over all runs of a block.

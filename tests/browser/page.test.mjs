@@ -264,6 +264,21 @@ onPage("a dump of another model gives a banner with the differences", async (pag
   await page.getByTestId("diagnostics-list").locator("details").first().waitFor();
 });
 
+onPage("what is not on the graph is listed, and with what is adds up to execute", async (page) => {
+  await openFiles(page, "mv2_xnnpack.etrecord", "mv2_xnnpack.etdp");
+  await page.getByTestId("on-graph").click();
+  await page.getByTestId("off-graph").waitFor();
+  const rows = await page.getByTestId("off-graph").locator("tbody").first().locator("tr").evaluateAll(
+    (all) => all.map((tr) => [...tr.cells].map((td) => td.textContent)));
+  const shares = rows.map((r) => Number.parseFloat(r[2]));
+  assert.equal(rows[0][0], "On nodes of the graph");
+  assert.equal(rows.at(-1)[0], "Execute");
+  assert.ok(rows.length > 2);
+  assert.ok(Math.abs(shares.slice(0, -1).reduce((a, b) => a + b, 0) - 100) < 0.11 * rows.length, shares.join(" + "));
+  await page.getByTestId("on-graph").click();
+  await page.getByTestId("off-graph").waitFor({ state: "detached" });
+});
+
 onPage("bad files give a message with the next step, and nothing open is lost", async (page) => {
   await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
   const record = readFileSync(fixture("tiny_cnn.etrecord"));

@@ -98,6 +98,18 @@ export interface Fit {
   reasons: string[];
 }
 
+/** Time of a block that no node shows. */
+export interface OffGraph {
+  reason: string;
+  /** A part of execute that the graph lacks: those and `attributed` are execute. */
+  partOfExecute: boolean;
+  /** Average ticks a run. */
+  ticks: number;
+  /** How many events it lies in, and the names of the first of them. */
+  events: number;
+  names: string[];
+}
+
 export interface BlockInfo {
   id: number;
   name: string;
@@ -118,6 +130,8 @@ export interface BlockInfo {
   estimates: number;
   /** Ticks a run (average) that were attributed to nodes of the graph. */
   attributed: number;
+  /** What is on no node; empty without a graph of the method. */
+  offGraph: OffGraph[];
 }
 
 export interface GraphInfo {

@@ -40,7 +40,8 @@ export interface State {
   /** Set while files are opened, once that has taken long enough to be worth telling. */
   progress: OpenProgress | null;
   notices: Notice[];
-  diagnosticsOpen: boolean;
+  /** What is open below the header. */
+  drawer: "diagnostics" | "off-graph" | null;
   tab: "graph" | "events";
   events: EventInfo[] | null;
   eventFilter: string;
@@ -66,7 +67,7 @@ export function initialState(): State {
     values: new Map(),
     progress: null,
     notices: [],
-    diagnosticsOpen: false,
+    drawer: null,
     tab: "graph",
     events: null,
     eventFilter: "",

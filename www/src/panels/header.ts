@@ -26,16 +26,21 @@ export function header(app: App): TemplateResult {
             : html`<span class="names" title=${views[0]?.label ?? ""}>${view.record ? html`<b>${view.record.name}</b>` : nothing}${view.record && view.dump ? html`<span class="muted"> + </span>` : nothing}${view.dump ? html`<b>${view.dump.name}</b>` : nothing}</span>`}
         </div>
         ${odd > 0
-          ? html`<button class="badge" data-testid="diagnostics-badge" aria-expanded=${state.diagnosticsOpen}
-              @click=${() => app.update({ diagnosticsOpen: !state.diagnosticsOpen })}>${count(odd)} ${odd === 1 ? "oddity" : "oddities"}</button>`
+          ? html`<button class="badge" data-testid="diagnostics-badge" aria-expanded=${state.drawer === "diagnostics"}
+              @click=${() => toggle(app, "diagnostics")}>${count(odd)} ${odd === 1 ? "oddity" : "oddities"}</button>`
           : nothing}
         ${picker(app, "Open…", false)}
         <button @click=${() => void app.closeAll()}>Close</button>
       </div>
       ${block ? figures(app, block) : html`<p class="muted only">${view.dump ? "The profile has no runs." : "Only the graph is open. Drop the ETDump of a run to see its time."}</p>`}
     </header>
-    ${view.mismatch ? mismatch(view.mismatch) : nothing} ${state.diagnosticsOpen ? diagnostics(app) : nothing}
+    ${view.mismatch ? mismatch(view.mismatch) : nothing} ${state.drawer === "diagnostics" ? diagnostics(app) : nothing}
+    ${state.drawer === "off-graph" && block ? offGraph(app, block) : nothing}
   `;
+}
+
+function toggle(app: App, drawer: "diagnostics" | "off-graph"): void {
+  app.update({ drawer: app.state.drawer === drawer ? null : drawer });
 }
 
 function figures(app: App, block: BlockInfo): TemplateResult {
@@ -47,7 +52,7 @@ function figures(app: App, block: BlockInfo): TemplateResult {
     <label class="field"><span>Block</span>
       <select data-testid="block-select" @change=${(e: Event) => void app.setBlock(Number((e.target as HTMLSelectElement).value))}>
         ${blocks.map(
-          (b) => html`<option value=${b.id} ?selected=${b.id === block.id}>${b.name || "(no name)"}${b.method ? ` · ${b.method}` : ""} · ${b.runs}×</option>`,
+          (b) => html`<option value=${b.id} ?selected=${b.id === block.id}>${b.name || "(no name)"}${b.method ? ` · ${b.method}` : ""}${b.bundledInputIndex === null ? "" : ` · input ${b.bundledInputIndex}`} · ${b.runs}×</option>`,
         )}
       </select></label>
     <label class="field"><span>Method</span>
@@ -60,6 +65,11 @@ function figures(app: App, block: BlockInfo): TemplateResult {
     <div class="field"><span>Runs</span><output data-testid="runs" data-count=${block.runs}>${runs}</output></div>
     <div class="field"><span>Execute</span><output class="strong" data-testid="execute" data-ticks=${block.execute?.avg ?? ""}>${block.execute ? ticks(block.execute.avg, scale) : "–"}</output></div>
     ${block.split ? split(app, block.split) : html`<div class="field grow"><span>Events</span><output>${count(block.events)}</output></div>`}
+    ${block.graph !== null && block.execute
+      ? html`<div class="field"><span>On graph</span><button class="figure" data-testid="on-graph" data-ticks=${block.attributed}
+          aria-expanded=${app.state.drawer === "off-graph"} title="What is not on the graph, and why"
+          @click=${() => toggle(app, "off-graph")}>${percent(block.execute.avg > 0 ? block.attributed / block.execute.avg : NaN)}</button></div>`
+      : nothing}
     ${block.fit && view?.record
       ? html`<div class="field"><span>Fit</span><output data-testid="fit" data-fit=${block.fit.score}
           class=${block.fit.score < 0.85 ? "bad" : ""} title=${block.fit.reasons.join("\n") || "Everything in the profile agrees with the record."}>${percent(block.fit.score)}</output></div>`
@@ -92,6 +102,32 @@ function mismatch(fit: Fit): TemplateResult {
     <b>These two files do not seem to belong together (fit ${percent(fit.score)}).</b>
     <span>The times below may be on the wrong nodes. Open the record that was saved with the program that was run.</span>
     ${fit.reasons.length > 0 ? html`<ul>${fit.reasons.map((r) => html`<li>${r}</li>`)}</ul>` : nothing}
+  </div>`;
+}
+
+function offGraph(app: App, block: BlockInfo): TemplateResult {
+  const execute = block.execute?.avg ?? 0;
+  const row = (name: string, value: number, share: boolean, about: string): TemplateResult => html`<tr>
+    <td>${name}${about ? html`<div class="muted small">${about}</div>` : nothing}</td>
+    <td class="num">${ticks(value, app.state.scale)}</td>
+    <td class="num">${share ? percent(execute > 0 ? value / execute : NaN) : "–"}</td>
+  </tr>`;
+  const about = (events: number, names: string[]): string =>
+    events === 0 ? "" : `${count(events)} ${events === 1 ? "event" : "events"}: ${names.map((n) => n || "(no name)").join(", ")}${events > names.length ? " …" : ""}`;
+  const parts = block.offGraph.filter((o) => o.partOfExecute);
+  const others = block.offGraph.filter((o) => !o.partOfExecute);
+  return html`<div class="diagnostics" data-testid="off-graph">
+    <table class="parts">
+      <thead><tr><th>Part of execute</th><th class="num">Average a run</th><th class="num">Share</th></tr></thead>
+      <tbody>
+        ${row("On nodes of the graph", block.attributed, true, "")} ${parts.map((o) => row(o.reason, o.ticks, true, about(o.events, o.names)))}
+        <tr class="sum"><td>Execute</td><td class="num">${ticks(execute, app.state.scale)}</td><td class="num">${percent(1)}</td></tr>
+      </tbody>
+      ${others.length > 0
+        ? html`<thead><tr><th>Also on no node, and no part of the sum</th><th></th><th></th></tr></thead>
+            <tbody>${others.map((o) => row(o.reason, o.ticks, false, about(o.events, o.names)))}</tbody>`
+        : nothing}
+    </table>
   </div>`;
 }
 
