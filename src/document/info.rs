@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::correlate::{Fit, OffGraph};
 use crate::diagnostics::Diagnostic;
 use crate::error::Error;
-use crate::profile::{Block, Split, Stats};
+use crate::profile::{Allocator, Block, Split, Stats};
 
 /// What a file was found to be, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -151,6 +151,47 @@ impl SplitInfo {
     }
 }
 
+/// One allocator of a block.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AllocatorInfo {
+    /// Its name; `None` when its runs do not name it.
+    pub name: Option<String>,
+    /// Its number, counted from 1.
+    pub number: i32,
+    /// Allocations of an average run.
+    pub allocations: f64,
+    /// Bytes of an average run.
+    pub bytes: f64,
+    /// The largest sum of a run, in bytes: at most that was in use at once.
+    pub peak: f64,
+    /// The largest allocation, in bytes.
+    pub largest: f64,
+    /// The largest sizes in bytes, each with its number of allocations over all runs.
+    pub sizes: Vec<(f64, f64)>,
+    /// Distinct sizes that there are.
+    pub distinct: u32,
+}
+
+impl AllocatorInfo {
+    const SIZES: usize = 12;
+
+    /// Sums up an allocator.
+    pub fn of(allocator: &Allocator) -> Self {
+        let runs = allocator.bytes.len().max(1) as f64;
+        AllocatorInfo {
+            name: allocator.name.as_deref().map(str::to_owned),
+            number: allocator.number,
+            allocations: allocator.allocations.iter().map(|n| f64::from(*n)).sum::<f64>() / runs,
+            bytes: allocator.bytes.iter().map(|b| *b as f64).sum::<f64>() / runs,
+            peak: allocator.peak() as f64,
+            largest: allocator.largest() as f64,
+            sizes: allocator.sizes.iter().take(Self::SIZES).map(|(b, n)| (*b as f64, *n as f64)).collect(),
+            distinct: u32::try_from(allocator.sizes.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
 /// Time of a block that no node shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -226,6 +267,8 @@ pub struct BlockInfo {
     pub delegate_calls: f64,
     /// Ticks of an average run that were attributed to nodes.
     pub attributed: f64,
+    /// Its allocators that gave out memory.
+    pub allocators: Vec<AllocatorInfo>,
     /// What is on no node; empty without a graph of the method.
     pub off_graph: Vec<OffGraphInfo>,
     /// Delegate ops whose operators are estimated.

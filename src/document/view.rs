@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::extra::{self, ExtraGraph};
-use super::info::{BlockInfo, FitInfo, GraphInfo, OffGraphInfo, SplitInfo, ViewInfo};
+use super::info::{AllocatorInfo, BlockInfo, FitInfo, GraphInfo, OffGraphInfo, SplitInfo, ViewInfo};
 use super::{DumpDoc, RecordDoc};
 use crate::correlate::estimate::estimate;
 use crate::correlate::fit::{MISMATCH_BELOW, fit};
@@ -337,6 +337,7 @@ impl View {
             split: block.splits.as_deref().and_then(SplitInfo::mean),
             delegate_calls: calls.map(|e| crate::overlay::calls_per_run(&e.calls)).sum(),
             attributed,
+            allocators: block.allocators.iter().map(AllocatorInfo::of).collect(),
             off_graph: self.off_graph(i).iter().map(|off| OffGraphInfo::of(block, off)).collect(),
             estimates: self.estimates(i).map_or(0, |e| index(e.list.len())),
         }

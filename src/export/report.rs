@@ -8,7 +8,7 @@ use crate::correlate::{Attribution, Claims, Correlated, Estimates, Fit, OffGraph
 use crate::diagnostics::Diagnostic;
 use crate::model::{Graph, NodeId, PartitionId};
 use crate::overlay::calls_per_run;
-use crate::profile::{Block, Split, Stats, delegates};
+use crate::profile::{Allocator, Block, Split, Stats, delegates};
 
 /// One graph with its partitions.
 #[derive(Debug, Clone, Copy)]
@@ -174,7 +174,19 @@ fn block(input: &ReportInput<'_>, of: &ReportBlock<'_>) -> Value {
         "bundled_input_index": of.block.bundled_input_index,
         "split_ticks": of.block.splits.as_ref().map(|s| s.iter().map(split).collect::<Vec<_>>()),
         "off_graph": of.attribution.map(|attribution| off_graphs(of.block, attribution)),
+        "allocators": of.block.allocators.iter().map(allocator).collect::<Vec<_>>(),
         "events": events,
+    })
+}
+
+fn allocator(allocator: &Allocator) -> Value {
+    json!({
+        "name": allocator.name.as_deref(),
+        "number": allocator.number,
+        "allocations": allocator.allocations,
+        "bytes": allocator.bytes,
+        "peak": allocator.peak(),
+        "sizes": allocator.sizes,
     })
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::delegates::{Unit, is_modelled, is_phase, is_shader, unit_of};
 use super::tree::{self, Entry, Tree, VulkanPart};
-use super::{Block, DelegateId, Event, EventId, EventKind, Profile, Split};
+use super::{Block, DelegateId, Event, EventId, EventKind, Logged, Profile, Split};
 use crate::diagnostics::Diagnostics;
 use crate::etdump::{Dump, TextId};
 
@@ -18,7 +18,7 @@ type Shape = (TextId, Option<i32>, Box<[u32]>);
 
 /// Gathers the runs of a dump into blocks.
 pub fn build(dump: &Dump) -> Profile {
-    let mut profile = Profile { blocks: Vec::new(), diagnostics: dump.diagnostics.clone() };
+    let mut profile = Profile { diagnostics: dump.diagnostics.clone(), ..Profile::default() };
     let names: Vec<Rc<str>> = dump.texts.iter().map(|name| Rc::from(&**name)).collect();
     let kinds: Vec<Option<NameKind>> = dump.texts.iter().map(|name| name_kind(name)).collect();
     let writings: Vec<Writing> = dump.texts.iter().map(|id| writing(id)).collect();
@@ -77,10 +77,30 @@ pub fn build(dump: &Dump) -> Profile {
                 ..Block::default()
             });
         }
-        let Profile { blocks, diagnostics } = &mut profile;
+        let Profile { blocks, diagnostics, .. } = &mut profile;
         add_run(&mut blocks[block], run_index, dump, run.events.start, &entries, &position_of, &tree, diagnostics);
     }
+    super::allocations::add(dump, &names, &mut profile);
+    let name_of = |id: TextId| names.get(id as usize).cloned().unwrap_or_else(|| "".into());
+    let logged = dump.debug_events.iter().map(|event| Logged {
+        run: event.run,
+        name: name_of(event.name),
+        chain: event.chain,
+        instruction: u32::try_from(event.instruction).ok(),
+        delegate_id: delegate_id(event.delegate_id, dump.text(event.delegate_text)),
+        value: event.value.clone(),
+        output: event.output,
+    });
+    profile.logged = logged.collect();
     profile
+}
+
+fn delegate_id(id: i32, text: &str) -> Option<DelegateId> {
+    match (id, text) {
+        (-1, "") => None,
+        (-1, text) => Some(DelegateId::Text(text.into())),
+        (id, _) => Some(DelegateId::Int(id)),
+    }
 }
 
 /// What a delegate debug id tells of its entries.
@@ -151,12 +171,7 @@ fn ticks(dump: &Dump, i: usize, diagnostics: &mut Diagnostics) -> u64 {
 }
 
 fn new_event(dump: &Dump, kinds: &[Option<NameKind>], names: &[Rc<str>], i: usize) -> Event {
-    let text = dump.text(dump.delegate_texts[i]);
-    let delegate_id = match (dump.delegate_ids[i], text) {
-        (-1, "") => None,
-        (-1, text) => Some(DelegateId::Text(text.into())),
-        (id, _) => Some(DelegateId::Int(id)),
-    };
+    let delegate_id = delegate_id(dump.delegate_ids[i], dump.text(dump.delegate_texts[i]));
     let kind = kind_of(dump, kinds, i);
     let instruction = if kind == EventKind::Framework { None } else { u32::try_from(dump.instructions[i]).ok() };
     Event {

@@ -3,9 +3,11 @@
 //!
 //! * [`build`]: from an ETDump to blocks.
 //! * [`tree`]: which event lies in which, within one run.
+//! * [`allocations`]: what its allocators gave out.
 //! * [`stats`]: statistics over runs.
 //! * [`scale`]: what a tick is.
 
+pub mod allocations;
 mod blocks;
 pub mod delegates;
 pub mod scale;
@@ -16,7 +18,9 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::diagnostics::Diagnostics;
+use crate::etdump::LoggedValue;
 
+pub use allocations::Allocator;
 pub use blocks::build;
 pub use delegates::Unit;
 pub use scale::TimeScale;
@@ -38,8 +42,29 @@ impl EventId {
 pub struct Profile {
     /// The blocks, in order of their first run.
     pub blocks: Vec<Block>,
+    /// Values that were logged, in file order.
+    pub logged: Vec<Logged>,
     /// What was odd.
     pub diagnostics: Diagnostics,
+}
+
+/// A value that a run logged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logged {
+    /// Index of the run in `run_data`.
+    pub run: u32,
+    /// Its name; may be empty.
+    pub name: Rc<str>,
+    /// The chain.
+    pub chain: u64,
+    /// The instruction.
+    pub instruction: Option<u32>,
+    /// Delegate debug id.
+    pub delegate_id: Option<DelegateId>,
+    /// What was logged.
+    pub value: LoggedValue,
+    /// True for an output of the program.
+    pub output: bool,
 }
 
 /// Runs of one name, one bundled input and one signature.
@@ -57,6 +82,8 @@ pub struct Block {
     pub events: Vec<Event>,
     /// Where the execute time went, for each run; `None` without a `Method::execute`.
     pub splits: Option<Vec<Split>>,
+    /// Its allocators that gave out memory.
+    pub allocators: Vec<Allocator>,
 }
 
 /// What an event measures.

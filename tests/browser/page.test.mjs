@@ -279,6 +279,19 @@ onPage("what is not on the graph is listed, and with what is adds up to execute"
   await page.getByTestId("off-graph").waitFor({ state: "detached" });
 });
 
+onPage("allocations have a table of their own", async (page) => {
+  await openFiles(page, "odd_allocations.etdp");
+  const blocks = page.getByTestId("block-select").locator("option");
+  const execute = await blocks.evaluateAll((list) => list.find((o) => o.textContent.includes("Execute")).value);
+  await page.getByTestId("block-select").selectOption(execute);
+  await page.getByTestId("tab-memory").click();
+  await page.getByTestId("memory-table").waitFor();
+  const rows = page.getByTestId("memory-table").locator("tbody tr");
+  assert.equal(await rows.count(), 3);
+  assert.equal(await rows.nth(1).locator("[data-bytes]").first().getAttribute("data-bytes"), String(2 ** 33));
+  assert.match(await rows.nth(2).textContent(), /no\. 7/);
+});
+
 onPage("bad files give a message with the next step, and nothing open is lost", async (page) => {
   await openFiles(page, "tiny_cnn.etrecord", "tiny_cnn.etdp");
   const record = readFileSync(fixture("tiny_cnn.etrecord"));

@@ -67,7 +67,7 @@ export function percent(fraction: number): string {
 }
 
 export function bytes(value: number): string {
-  if (value < 1000) return `${String(value)} B`;
+  if (value < 1000) return `${count(value)} B`;
   const units = ["kB", "MB", "GB", "TB"];
   let at = -1;
   let size = value;

@@ -98,6 +98,23 @@ export interface Fit {
   reasons: string[];
 }
 
+/** What an allocator gave out. What was given back is recorded nowhere. */
+export interface Allocator {
+  /** Null when the runs do not name it; they have a number all the same. */
+  name: string | null;
+  number: number;
+  /** Of an average run. */
+  allocations: number;
+  bytes: number;
+  /** Bytes: the largest sum of a run, and the largest allocation. */
+  peak: number;
+  largest: number;
+  /** The largest sizes in bytes, each with its number of allocations over all runs. */
+  sizes: [number, number][];
+  /** Distinct sizes that there are. */
+  distinct: number;
+}
+
 /** Time of a block that no node shows. */
 export interface OffGraph {
   reason: string;
@@ -130,6 +147,8 @@ export interface BlockInfo {
   estimates: number;
   /** Ticks a run (average) that were attributed to nodes of the graph. */
   attributed: number;
+  /** Its allocators that gave out memory. */
+  allocators: Allocator[];
   /** What is on no node; empty without a graph of the method. */
   offGraph: OffGraph[];
 }

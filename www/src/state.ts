@@ -42,7 +42,7 @@ export interface State {
   notices: Notice[];
   /** What is open below the header. */
   drawer: "diagnostics" | "off-graph" | null;
-  tab: "graph" | "events";
+  tab: "graph" | "events" | "memory";
   events: EventInfo[] | null;
   eventFilter: string;
   eventSort: EventSort;

@@ -7,6 +7,7 @@ import { details } from "./details";
 import { eventTable } from "./events";
 import { header } from "./header";
 import { legend } from "./legend";
+import { memoryTable } from "./memory";
 import { toolbar } from "./toolbar";
 
 export function page(app: App): TemplateResult {
@@ -98,6 +99,8 @@ function progress(app: App): TemplateResult | typeof nothing {
 function main(app: App): TemplateResult {
   const { state } = app;
   const graph = state.tab === "graph" && state.graph !== null;
+  const block = state.block === null ? undefined : state.view?.blocks[state.block];
+  const memory = state.tab === "memory" && block && block.allocators.length > 0 ? block : null;
   return html`
     ${toolbar(app)}
     <main class="work">
@@ -105,7 +108,7 @@ function main(app: App): TemplateResult {
         <div class="host" data-graph-host></div>
         ${legend(app)}
       </div>
-      ${graph ? nothing : eventTable(app)}
+      ${graph ? nothing : memory ? memoryTable(memory) : eventTable(app)}
       ${graph && state.selection && state.details ? details(app) : nothing}
     </main>
   `;

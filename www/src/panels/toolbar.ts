@@ -37,15 +37,20 @@ export function toolbar(app: App): TemplateResult {
   const block = state.block === null ? undefined : view?.blocks[state.block];
   const onGraph = state.tab === "graph" && state.graph !== null;
   const value = (e: Event): string => (e.target as HTMLSelectElement).value;
+  const tabs = [
+    ...(graphs.length > 0 ? (["graph"] as const) : []),
+    ...(view?.dump ? (["events"] as const) : []),
+    ...(block && block.allocators.length > 0 ? (["memory"] as const) : []),
+  ];
   return html`<nav class="toolbar row" aria-label="View">
-    ${graphs.length > 0 && view?.dump
+    ${tabs.length > 1
       ? html`<div class="segments" role="tablist">
-          ${(["graph", "events"] as const).map(
+          ${tabs.map(
             (tab) => html`<button role="tab" aria-selected=${state.tab === tab} data-testid="tab-${tab}"
               @click=${() => {
                 app.update({ tab });
                 void app.loadEvents();
-              }}>${tab === "graph" ? "Graph" : "Events"}</button>`,
+              }}>${{ graph: "Graph", events: "Events", memory: "Memory" }[tab]}</button>`,
           )}
         </div>`
       : nothing}
