@@ -14,7 +14,7 @@ use super::{Document, not_found, writing};
 use crate::correlate::{Attribution, Claims, Correlated};
 use crate::error::Result;
 use crate::etrecord::lineage::origins;
-use crate::etrecord::program::{Arg, InputKind, dtype_name};
+use crate::etrecord::program::{Arg, InputKind, Size, SymbolRange, dtype_name};
 use crate::model::graph::{Value, each_name, op_base};
 use crate::model::{Graph, GroupId, Grouping, Hierarchy, NodeId, NodeKind, PartitionId};
 use crate::overlay::{calls_per_run, samples_of};
@@ -442,7 +442,37 @@ pub fn event_info(block: &Block, event: usize, known: Option<Correlated<'_>>) ->
 
 fn tensor(graph: &Graph, scope: u32, name: &str) -> Option<TensorInfo> {
     let meta = graph.tensor(scope, name)?;
-    Some(TensorInfo { name: name.to_owned(), dtype: dtype_name(meta.dtype).to_owned(), shape: meta.shape() })
+    Some(TensorInfo {
+        name: name.to_owned(),
+        dtype: dtype_name(meta.dtype).to_owned(),
+        shape: meta.shape(),
+        symbols: symbol_lines(graph, &meta.sizes),
+    })
+}
+
+/// What symbolic sizes were while exporting, and what their symbols can be.
+fn symbol_lines(graph: &Graph, sizes: &[Size]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |line: String| {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    };
+    for size in sizes {
+        let Size::Expr(text, hint) = size else { continue };
+        if let Some(hint) = hint {
+            add(format!("{text} was {hint} while exporting"));
+        }
+        for symbol in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            match graph.ranges.get(symbol) {
+                Some(SymbolRange { min: Some(min), max: Some(max) }) => add(format!("{symbol} is from {min} to {max}")),
+                Some(SymbolRange { min: Some(min), max: None }) => add(format!("{symbol} is at least {min}")),
+                Some(SymbolRange { min: None, max: Some(max) }) => add(format!("{symbol} is at most {max}")),
+                _ => {}
+            }
+        }
+    }
+    lines
 }
 
 fn outputs(graph: &Graph, node: NodeId) -> Vec<TensorInfo> {
@@ -451,10 +481,16 @@ fn outputs(graph: &Graph, node: NodeId) -> Vec<TensorInfo> {
     for output in &graph.sources[node.index()].outputs {
         let symbol = matches!(output, Arg::Sym(_) | Arg::Syms(_));
         each_name(output, &mut |name| {
+            let size = graph.symbol(scope, name);
             out.push(tensor(graph, scope, name).unwrap_or_else(|| TensorInfo {
                 name: name.to_owned(),
                 dtype: if symbol { "symbol" } else { "unknown" }.to_owned(),
-                shape: String::new(),
+                shape: match size {
+                    Some(Size::Int(value)) => value.to_string(),
+                    Some(Size::Expr(text, _)) => text.to_string(),
+                    None => String::new(),
+                },
+                symbols: size.map(|size| symbol_lines(graph, std::slice::from_ref(size))).unwrap_or_default(),
             }));
         });
     }

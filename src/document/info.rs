@@ -358,8 +358,10 @@ pub struct TensorInfo {
     pub name: String,
     /// Type.
     pub dtype: String,
-    /// Shape, symbolic sizes as written.
+    /// Shape, symbolic sizes as written; of a symbol, its expression.
     pub shape: String,
+    /// What its symbolic sizes were while exporting, and what they can be.
+    pub symbols: Vec<String>,
 }
 
 /// One argument of a node.

@@ -116,7 +116,7 @@ fn record(view: &View) -> Result<&RecordDoc> {
 /// Where the values may be: persistent buffers are in the state dict, others with the constants.
 fn parts(spec: &InputSpec) -> [&'static str; 2] {
     match spec.kind {
-        InputKind::Constant | InputKind::Other => ["_constants", "_state_dict"],
+        InputKind::Constant | InputKind::Token | InputKind::Other => ["_constants", "_state_dict"],
         _ => ["_state_dict", "_constants"],
     }
 }

@@ -23,6 +23,15 @@ pub enum Size {
     Expr(Box<str>, Option<i64>),
 }
 
+/// What a symbol can be; an end that is `None` is open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SymbolRange {
+    /// The smallest value.
+    pub min: Option<i64>,
+    /// The largest.
+    pub max: Option<i64>,
+}
+
 /// What is known of a tensor value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TensorMeta {
@@ -78,6 +87,8 @@ pub struct GraphDef {
     pub nodes: Vec<Node>,
     /// Types and shapes of its tensors, by value name.
     pub tensors: FxHashMap<Box<str>, TensorMeta>,
+    /// What its symbolic integers, truth values and numbers are, by value name.
+    pub symbols: FxHashMap<Box<str>, Size>,
 }
 
 /// One argument or output.
@@ -148,7 +159,9 @@ pub enum InputKind {
     Buffer,
     /// A constant of the graph.
     Constant,
-    /// A custom object or a token.
+    /// A token, which orders effects.
+    Token,
+    /// A custom object.
     Other,
 }
 
@@ -160,6 +173,7 @@ impl InputKind {
             InputKind::Parameter => "parameter",
             InputKind::Buffer => "buffer",
             InputKind::Constant => "constant",
+            InputKind::Token => "token",
             InputKind::Other => "object",
         }
     }
@@ -192,6 +206,8 @@ pub struct Program {
     pub input_specs: FxHashMap<Box<str>, InputSpec>,
     /// What its outputs are, by value name.
     pub output_specs: FxHashMap<Box<str>, OutputSpec>,
+    /// What the symbols of symbolic sizes can be.
+    pub ranges: FxHashMap<Box<str>, SymbolRange>,
     /// `major.minor` of the serializer's schema, as written.
     pub schema_version: Option<(i64, i64)>,
     /// The dialect, for example `EDGE`; older files have none.
@@ -216,7 +232,8 @@ enum Place {
     Graph,
     Nodes,
     Tensors,
-    /// An object of values that need no more than skipping.
+    Symbols,
+    /// The object that a quoted module is in.
     Skipped,
 }
 
@@ -312,7 +329,7 @@ impl ProgramSink {
             (Some(Place::Graph), b"nodes", false) => Some(Place::Nodes),
             (Some(Place::Graph), b"tensor_values", true) => Some(Place::Tensors),
             (Some(Place::Graph), b"sym_int_values" | b"sym_bool_values" | b"sym_float_values", true) => {
-                Some(Place::Skipped)
+                Some(Place::Symbols)
             }
             _ => None,
         };
@@ -360,6 +377,9 @@ impl ProgramSink {
                     program.graph.tensors.insert(key.into(), meta);
                 }
             }
+            (Collect::Program(program), Some(Place::Symbols)) => {
+                program.graph.symbols.insert(key.into(), size(&value));
+            }
             (Collect::Program(program), Some(Place::Graph)) => {
                 let mut reader = Reader { diagnostics: &mut program.diagnostics };
                 match key {
@@ -379,6 +399,19 @@ impl ProgramSink {
                 }
             }
             (Collect::Program(program), Some(_)) => match key {
+                "range_constraints" => {
+                    // Open ends are null, infinite, or the largest integer.
+                    let end =
+                        |range: &Value, name| range.get(name).and_then(Value::as_int).filter(|n| n.abs() < 1 << 62);
+                    program.ranges = value
+                        .members()
+                        .iter()
+                        .map(|(symbol, range)| {
+                            let range = SymbolRange { min: end(range, "min_val"), max: end(range, "max_val") };
+                            (symbol.as_ref().into(), range)
+                        })
+                        .collect();
+                }
                 "dialect" => program.dialect = value.as_str().unwrap_or_default().into(),
                 "schema_version" => {
                     let part = |name| value.get(name).and_then(Value::as_int);
@@ -510,6 +543,7 @@ impl Program {
                 "tensor_constant" => (InputKind::Constant, text("tensor_constant_name")),
                 "constant_input" => (InputKind::Constant, Some(name)),
                 "user_input" => (InputKind::User, None),
+                "token" => (InputKind::Token, None),
                 _ => (InputKind::Other, text("custom_obj_name")),
             };
             self.input_specs.insert(name.into(), InputSpec { kind, target: target.unwrap_or_default().into() });
@@ -695,6 +729,9 @@ impl Reader<'_> {
                             ("nodes", Value::Array(nodes)) => {
                                 let nodes = nodes.into_iter().enumerate();
                                 def.nodes = nodes.filter_map(|(i, node)| self.node(node, i)).collect();
+                            }
+                            ("sym_int_values" | "sym_bool_values" | "sym_float_values", Value::Object(symbols)) => {
+                                def.symbols.extend(symbols.iter().map(|(k, v)| ((**k).into(), size(v))));
                             }
                             ("tensor_values", Value::Object(tensors)) => {
                                 let metas = tensors.iter().filter_map(|(k, v)| Some(((**k).into(), tensor_meta(v)?)));

@@ -12,7 +12,9 @@ use super::modules::{Modules, parse_stack, says_nothing, short_class};
 use super::strings::Strings;
 use crate::diagnostics::Diagnostics;
 use crate::etrecord::lowered::Lowered;
-use crate::etrecord::program::{Arg, GraphDef, InputSpec, Node, OutputSpec, TensorMeta, short_target};
+use crate::etrecord::program::{
+    Arg, GraphDef, InputSpec, Node, OutputSpec, Size, SymbolRange, TensorMeta, short_target,
+};
 use crate::etrecord::record::RecordProgram;
 
 /// What a node stands for.
@@ -57,6 +59,7 @@ pub enum Value {
 pub struct Scope {
     values: FxHashMap<Box<str>, Value>,
     tensors: FxHashMap<Box<str>, TensorMeta>,
+    symbols: FxHashMap<Box<str>, Size>,
 }
 
 /// A graph. All columns are indexed by [`NodeId`].
@@ -88,6 +91,8 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// The modules.
     pub modules: Modules,
+    /// What the symbols of symbolic sizes can be.
+    pub ranges: FxHashMap<Box<str>, SymbolRange>,
     /// What was odd.
     pub diagnostics: Diagnostics,
     scopes: Vec<Scope>,
@@ -120,10 +125,11 @@ impl Graph {
     pub fn new(record: RecordProgram) -> Self {
         let RecordProgram { entry, method, program } = record;
         let mut graph = Graph { method, entry, dialect: program.dialect, ..Graph::default() };
-        let GraphDef { inputs, outputs, nodes, tensors } = program.graph;
+        let GraphDef { inputs, outputs, nodes, tensors, symbols } = program.graph;
         graph.output_specs = program.output_specs;
+        graph.ranges = program.ranges;
 
-        let mut root = Scope { values: FxHashMap::default(), tensors };
+        let mut root = Scope { values: FxHashMap::default(), tensors, symbols };
         let mut user_inputs = Vec::new();
         for input in inputs {
             let Some(name) = single_name(&input) else { continue };
@@ -186,7 +192,7 @@ impl Graph {
             let around = graph.modules.child(graph.homes[id.index()], &control, graph.op(id).to_owned().as_str());
             for (name, def) in subgraphs.into_iter().rev() {
                 let inner = u32::try_from(graph.scopes.len()).unwrap_or(u32::MAX);
-                let mut names = Scope { values: FxHashMap::default(), tensors: def.tensors };
+                let mut names = Scope { values: FxHashMap::default(), tensors: def.tensors, symbols: def.symbols };
                 for (input, operand) in def.inputs.iter().filter_map(single_name).zip(&operands) {
                     if let Some(value) = graph.value(scope, operand) {
                         names.values.insert(input.into(), value.clone());
@@ -421,6 +427,11 @@ impl Graph {
     /// What a value name of a node's scope stands for.
     pub fn value(&self, scope: u32, name: &str) -> Option<&Value> {
         self.scopes.get(scope as usize)?.values.get(name)
+    }
+
+    /// What a symbolic value of a scope is.
+    pub fn symbol(&self, scope: u32, name: &str) -> Option<&Size> {
+        self.scopes.get(scope as usize)?.symbols.get(name)
     }
 
     /// Type and shape of a value of a scope.

@@ -260,8 +260,10 @@ export interface Tensor {
   /** Value name, for example `aten_addmm_default`. */
   name: string;
   dtype: string;
-  /** For example `[1, 8, 24]`; symbolic sizes as written. */
+  /** For example `[1, 8, 24]`, symbolic sizes as written; of a symbol, its expression. */
   shape: string;
+  /** What its symbolic sizes were while exporting, and what they can be. */
+  symbols: string[];
 }
 
 export interface Argument {

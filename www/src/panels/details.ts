@@ -49,7 +49,7 @@ function node(app: App, d: NodeDetails, close: TemplateResult): TemplateResult {
     ${d.events.length > 0 ? section("Time", events(app, d.events)) : nothing}
     ${d.arguments.length > 0 ? section("Arguments", args(app, d.id, d.arguments)) : nothing}
     ${d.outputs.length > 0
-      ? section("Outputs", html`<dl class="fields">${d.outputs.map((o) => html`<div><dt class="mono">${o.name}</dt><dd class="mono">${o.dtype} ${o.shape}</dd></div>`)}</dl>`)
+      ? section("Outputs", html`<dl class="fields">${d.outputs.map((o) => html`<div><dt class="mono">${o.name}</dt><dd class="mono">${o.dtype} ${o.shape}${o.symbols.map((s) => html`<div class="muted small">${s}</div>`)}</dd></div>`)}</dl>`)
       : nothing}
     ${d.producers.length + d.consumers.length > 0
       ? section("Neighbours", fields([
