@@ -89,7 +89,8 @@ impl Archive {
     ///
     /// # Errors
     /// [`Code::NotFound`] when there is none; [`Code::BadEntry`] when it is encrypted, packed in a
-    /// way ExecuTorch never uses, or not inside the file.
+    /// way ExecuTorch never uses, or not inside the file; [`Code::LimitReached`] when it unpacks to more
+    /// than [`limits::INFLATED_BYTES`].
     pub fn locate(&mut self, name: &str) -> Result<Entry> {
         let index = self
             .names
@@ -115,6 +116,12 @@ impl Archive {
             size: file.size(),
             crc32: file.crc32(),
         };
+        if packing == Packing::Deflated && entry.size > limits::INFLATED_BYTES {
+            let message = format!("it unpacks to {} bytes, more than {}", entry.size, limits::INFLATED_BYTES);
+            return Err(Error::new(Code::LimitReached, message)
+                .at(name)
+                .advise("Unzip the record and zip it again without compression."));
+        }
         let inside = offset.checked_add(entry.packed).is_some_and(|end| end <= self.source.len());
         let honest = match packing {
             Packing::Stored => entry.packed == entry.size,

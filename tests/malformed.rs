@@ -8,6 +8,7 @@ use std::io::{Cursor, Read, Write};
 
 use etscope::document::Document;
 use etscope::document::info::OpenResult;
+use etscope::etdump::generated as fb;
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -251,6 +252,173 @@ fn odd_archives_open() {
     partial("bomb as the graph", pack_as(&with(GRAPH, bomb), CompressionMethod::Deflated), "graph-unreadable");
 }
 
+/// An entry as a directory tells of it, true or not.
+struct Told<'a> {
+    name: &'a str,
+    deflated: bool,
+    size: u64,
+    crc: u32,
+    data: &'a [u8],
+    /// Where the directory says its header is: at that of the entry of this index.
+    at: usize,
+}
+
+fn told<'a>(name: &'a str, data: &'a [u8], at: usize) -> Told<'a> {
+    Told { name, deflated: false, size: data.len() as u64, crc: crc32fast::hash(data), data, at }
+}
+
+/// A zip, all sizes as zip64, that says what it is told.
+fn zip_of(entries: &[Told<'_>]) -> Vec<u8> {
+    let le = |n: usize, bytes: usize| n.to_le_bytes()[..bytes].to_vec();
+    let header = |e: &Told<'_>, central: bool, at: u64| {
+        let mut extra: Vec<u8> = [le(1, 2), le(if central { 24 } else { 16 }, 2)].concat();
+        extra.extend(e.size.to_le_bytes());
+        extra.extend((e.data.len() as u64).to_le_bytes());
+        if central {
+            extra.extend(at.to_le_bytes());
+        }
+        let full = le(0xffff_ffff, 4);
+        let mut out = if central { [b"PK\x01\x02".to_vec(), le(45, 2)].concat() } else { b"PK\x03\x04".to_vec() };
+        out.extend([le(45, 2), le(0, 2), le(if e.deflated { 8 } else { 0 }, 2), le(0, 2), le(0x5c21, 2)].concat());
+        out.extend(e.crc.to_le_bytes());
+        out.extend([full.clone(), full.clone(), le(e.name.len(), 2), le(extra.len(), 2)].concat());
+        if central {
+            out.extend([le(0, 2), le(0, 2), le(0, 2), le(0, 4), full].concat());
+        }
+        out.extend(e.name.as_bytes());
+        out.extend(extra);
+        out
+    };
+    let (mut out, mut starts) = (Vec::new(), Vec::new());
+    for entry in entries {
+        starts.push(out.len() as u64);
+        if entry.at == starts.len() - 1 {
+            out.extend(header(entry, false, 0));
+            out.extend(entry.data);
+        }
+    }
+    let directory = out.len();
+    entries.iter().for_each(|e| out.extend(header(e, true, starts[e.at])));
+    let length = out.len() - directory;
+    let (count, end) = (entries.len(), out.len());
+    out.extend([b"PK\x06\x06".to_vec(), le(44, 8), le(45, 2), le(45, 2), le(0, 4), le(0, 4)].concat());
+    out.extend([le(count, 8), le(count, 8), le(length, 8), le(directory, 8)].concat());
+    out.extend([b"PK\x06\x07".to_vec(), le(0, 4), le(end, 8), le(1, 4)].concat());
+    out.extend([b"PK\x05\x06".to_vec(), le(0, 4), le(0xffff, 2), le(0xffff, 2)].concat());
+    out.extend([le(0xffff_ffff, 4), le(0xffff_ffff, 4), le(0, 2)].concat());
+    out
+}
+
+#[test]
+fn zip64_archives_open() {
+    let text = graph_text();
+    opens("zip64", zip_of(&[told("ETRECORD_V0", b"", 0), told(GRAPH, &text, 1)]));
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in entries() {
+        zip.start_file(name, SimpleFileOptions::default().large_file(true)).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    opens("large files", zip.finish().unwrap().into_inner());
+}
+
+#[test]
+fn of_two_entries_with_one_name_the_last_counts() {
+    let text = graph_text();
+    let entries = [told("ETRECORD_V0", b"", 0), told(GRAPH, b"{}", 1), told(GRAPH, &text, 2)];
+    let document = opens("twice", zip_of(&entries));
+    assert!(!oracle::view(&document).graphs()[0].is_empty());
+}
+
+#[test]
+fn entries_that_lie_over_each_other_are_read_once() {
+    let text = graph_text();
+    let names: Vec<String> = (0..1000).map(|i| format!("edge_dialect_exported_program/m{i}")).collect();
+    let mut entries = vec![told("ETRECORD_V0", b"", 0)];
+    entries.extend(names.iter().map(|name| told(name, &text, 1)));
+    let bytes = zip_of(&entries);
+    assert!(bytes.len() < text.len() + 200 * 1001);
+    // The local header names one of them; a reader that minds it refuses the others as well.
+    let (document, result) = open("overlapping", bytes);
+    assert!(result.rejected.is_empty(), "{:?}", result.rejected);
+    assert_eq!(oracle::view(&document).graphs().len(), 1);
+    let odd = document.view_info(0).unwrap().diagnostics;
+    assert_eq!(odd.iter().filter(|d| d.code == "graph-unreadable").map(|d| d.count).sum::<u64>(), 999);
+}
+
+/// Deflated `unit` repeated: a block with a full flush can be repeated as it is.
+fn bomb(unit: u8, times: usize) -> Vec<u8> {
+    let mut deflate = flate2::Compress::new(flate2::Compression::best(), false);
+    let mut block = Vec::with_capacity(64 << 10);
+    deflate.compress_vec(&vec![unit; 1 << 20], &mut block, flate2::FlushCompress::Full).unwrap();
+    assert_eq!(deflate.total_in(), 1 << 20);
+    let mut out = block.repeat(times);
+    out.extend([3, 0]);
+    out
+}
+
+#[test]
+fn ten_gigabytes_in_ten_megabytes_are_not_unpacked() {
+    let text = graph_text();
+    let size = 10_u64 << 30;
+    for (name, unit) in [("zeros", 0), ("spaces", b' ')] {
+        let data = bomb(unit, 10 << 10);
+        let graph = |name| Told { name, deflated: true, size, crc: 0, data: &data, at: 1 };
+        refuse(name, zip_of(&[told("ETRECORD_V0", b"", 0), graph(GRAPH)]));
+        let map = [told("ETRECORD_V0", b"", 0), graph("debug_handle_map"), told(GRAPH, &text, 2)];
+        partial(name, zip_of(&map), "map-unreadable");
+        let beside = [told("ETRECORD_V0", b"", 0), graph("edge_dialect_exported_program/b"), told(GRAPH, &text, 2)];
+        partial(name, zip_of(&beside), "graph-unreadable");
+        // A size that is not true does not help.
+        let lie = Told { size: 1 << 20, ..graph(GRAPH) };
+        refuse(name, zip_of(&[told("ETRECORD_V0", b"", 0), lie]));
+    }
+}
+
+#[test]
+fn odd_json_opens() {
+    let insert = |text: Vec<u8>| {
+        replaced(br#"{"graph_module""#, &[b"{".to_vec(), text, br#""graph_module""#.to_vec()].concat(), 1)
+    };
+    let key = [b"\"".to_vec(), b"k".repeat(50 << 20), b"\": 1, ".to_vec()].concat();
+    opens("a key of 50 MB", pack(&with(GRAPH, insert(key))));
+    opens(
+        "a key twice",
+        pack(&with(
+            GRAPH,
+            insert(br#""graph_module": {"graph": {"nodes": []}}, "dialect": 1, "dialect": 2, "#.to_vec()),
+        )),
+    );
+    opens("lone surrogates", pack(&with(GRAPH, replaced(br#""aten_"#, br#""\ud800aten_\udfff\ud83d"#, 9))));
+    opens("empty keys", pack(&with(GRAPH, insert(br#""": {"": [{}]}, "#.to_vec()))));
+    let nested = [br#""deep": "#.to_vec(), b"[".repeat(100_000), b"]".repeat(100_000), b", ".to_vec()].concat();
+    partial("deep beside the graph", pack(&with(GRAPH, insert(nested))), "graph-unreadable");
+}
+
+#[test]
+fn a_damaged_method_costs_itself_only() {
+    let bytes = file("multi_method.etrecord");
+    let mut zip = ZipArchive::new(Cursor::new(&bytes)).unwrap();
+    let graphs: Vec<(String, u64, u64)> = (0..zip.len())
+        .filter_map(|i| {
+            let entry = zip.by_index_raw(i).unwrap();
+            let name = entry.name().unwrap().into_owned();
+            let graph = name.starts_with("edge_dialect")
+                && !["_state_dict", "_constants", "_inputs"].iter().any(|s| name.ends_with(s));
+            graph.then(|| (name, entry.data_start().unwrap(), entry.size()))
+        })
+        .collect();
+    assert!(graphs.len() > 1);
+    for (name, start, size) in &graphs {
+        let mut damaged = bytes.clone();
+        let at = usize::try_from(start + size - 60).unwrap();
+        damaged[at..at + 40].reverse();
+        let document = opens(name, damaged);
+        let view = oracle::view(&document);
+        assert_eq!(view.graphs().len(), graphs.len() - 1, "{name}");
+        assert!(document.view_info(0).unwrap().diagnostics.iter().any(|d| d.code == "graph-unreadable"));
+    }
+}
+
 /// Position of a vector field of a flatbuffer table.
 fn vector_at(bytes: &[u8], table: usize, field: usize) -> usize {
     let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -291,6 +459,50 @@ fn dumps_that_are_none_or_are_damaged_are_refused() {
         bytes[place..place + 4].copy_from_slice(&(at(1).saturating_sub(4 * i)).to_le_bytes());
     }
     opens("shared events", bytes);
+}
+
+/// A dump whose events share one vector of `shared` bytes as metadata, name, id or shape.
+fn sharing(events: usize, shared: usize, as_what: &str) -> Vec<u8> {
+    let mut b = flatbuffers::FlatBufferBuilder::new();
+    let bytes = b.create_vector(&vec![b'a'; shared]);
+    let numbers = b.create_vector(&vec![1_i64; shared / 8]);
+    let list: Vec<_> = (0..events)
+        .map(|i| {
+            let mut event = fb::EventArgs::default();
+            if as_what == "shape" {
+                let tensor = fb::TensorArgs { sizes: Some(numbers), strides: Some(numbers), ..Default::default() };
+                let tensor = Some(fb::Tensor::create(&mut b, &tensor));
+                let value = Some(fb::Value::create(&mut b, &fb::ValueArgs { val: 5, tensor, ..Default::default() }));
+                let debug = fb::DebugEventArgs { debug_entry: value, ..Default::default() };
+                event.debug_event = Some(fb::DebugEvent::create(&mut b, &debug));
+            } else {
+                let mut profile = fb::ProfileEventArgs { end_time: i as u64, ..Default::default() };
+                match as_what {
+                    "metadata" => profile.delegate_debug_metadata = Some(bytes),
+                    "name" => profile.name = Some(bytes),
+                    _ => profile.delegate_debug_id_str = Some(bytes),
+                }
+                event.profile_event = Some(fb::ProfileEvent::create(&mut b, &profile));
+            }
+            fb::Event::create(&mut b, &event)
+        })
+        .collect();
+    let events = Some(b.create_vector(&list));
+    let run = fb::RunData::create(&mut b, &fb::RunDataArgs { events, ..Default::default() });
+    let run_data = Some(b.create_vector(&[run]));
+    let root = fb::ETDump::create(&mut b, &fb::ETDumpArgs { version: 0, run_data });
+    b.finish_size_prefixed(root, Some("ED00"));
+    b.finished_data().to_vec()
+}
+
+#[test]
+fn what_events_share_does_not_unfold() {
+    for as_what in ["metadata", "name", "id", "shape"] {
+        opens(as_what, sharing(2_000, 1_000, as_what));
+        let bytes = sharing(50_000, 1 << 20, as_what);
+        assert!(bytes.len() < 8 << 20);
+        refuse(as_what, bytes);
+    }
 }
 
 #[test]

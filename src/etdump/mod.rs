@@ -250,10 +250,11 @@ fn verified(bytes: &[u8]) -> Result<fb::ETDump<'_>> {
             .advise("Choose an .etdp or .etdump file written by the ETDump runtime."));
     }
     // A table takes at least four bytes, so more of them than this share their bytes to no
-    // good end; the work of verifying stays in proportion to the file.
+    // good end. Vectors may be shared, but not so that they unfold to many times the file. So the
+    // work of reading, and what is kept, stay in proportion to it.
     let options = VerifierOptions {
         max_tables: bytes.len() / 4 + 1,
-        max_apparent_size: usize::MAX,
+        max_apparent_size: bytes.len().saturating_mul(limits::ETDUMP_SHARING).max(limits::ETDUMP_SHARED_BYTES),
         ..VerifierOptions::default()
     };
     let root = if prefixed {
@@ -298,6 +299,8 @@ fn place(error: &InvalidFlatbuffer) -> String {
 struct Texts<'a> {
     by_place: FxHashMap<(usize, usize), TextId>,
     by_bytes: FxHashMap<&'a [u8], TextId>,
+    /// Where metadata went, by where it lies.
+    metadata: FxHashMap<(usize, usize), (u32, u32)>,
 }
 
 impl<'a> Texts<'a> {
@@ -343,10 +346,16 @@ impl Dump {
         let metadata = event.delegate_debug_metadata().map_or(&[][..], |v| v.bytes());
         let start = u32::try_from(self.metadata_bytes.len()).unwrap_or(u32::MAX);
         let len = u32::try_from(metadata.len()).unwrap_or(u32::MAX);
-        if !metadata.is_empty() && start < u32::MAX {
-            self.metadata_bytes.extend_from_slice(metadata);
-        }
-        self.metadata.push((start, len));
+        let range = match metadata {
+            [] => (start, 0),
+            _ => *texts.metadata.entry((metadata.as_ptr() as usize, metadata.len())).or_insert_with(|| {
+                if start < u32::MAX {
+                    self.metadata_bytes.extend_from_slice(metadata);
+                }
+                (start, len)
+            }),
+        };
+        self.metadata.push(range);
         self.starts.push(event.start_time());
         self.ends.push(event.end_time());
     }

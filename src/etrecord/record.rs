@@ -3,14 +3,14 @@
 //! Reading is driven from outside ([`Reader::wanted`], [`Reader::feed`]): a browser
 //! brings the bytes with several reads in flight, a native caller from a file.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use super::json::scan::Scanner;
 use super::json::value::{self, Value};
 use super::maps::{self, FORWARD, Maps};
 use super::program::{Program, ProgramSink};
-use crate::archive::{Archive, EntryFeed};
+use crate::archive::{Archive, Entry, EntryFeed, Packing};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Code, Error, Result};
 use crate::limits;
@@ -76,6 +76,10 @@ pub struct Reader {
     reading: Option<Reading>,
     record: Record,
     broken: Vec<(Box<str>, Option<Program>, Error)>,
+    /// Where the graphs lie that were asked for: by start, the end and the name.
+    taken: BTreeMap<u64, (u64, Box<str>)>,
+    /// Unpacked bytes of those that are deflated.
+    inflated: u64,
 }
 
 impl std::fmt::Debug for Reader {
@@ -173,7 +177,16 @@ impl Reader {
         if let Some(value) = small_entry(&mut archive, "export_graph_id", &mut record.diagnostics) {
             record.export_graph_id = value.as_int();
         }
-        Ok(Reader { archive, edge, fallback, reading: None, record, broken: Vec::new() })
+        Ok(Reader {
+            archive,
+            edge,
+            fallback,
+            reading: None,
+            record,
+            broken: Vec::new(),
+            taken: BTreeMap::new(),
+            inflated: 0,
+        })
     }
 
     /// The bytes wanted next: first those of an entry that is being read, then those of the
@@ -197,19 +210,63 @@ impl Reader {
                 },
                 None => return Ok(None),
             };
-            let entry = self.archive.locate(&name)?;
+            let entry = match self.locate(&name) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.spoiled(name, error)?;
+                    continue;
+                }
+            };
             self.reading = Some(Reading {
                 entry: name.clone(),
                 feed: EntryFeed::new(&entry),
                 scanner: Scanner::new(ProgramSink::default()),
                 failed: None,
                 left: entry.packed,
-                check: entry.packed <= limits::CHECKED_AFTER_FAILURE_BYTES,
+                check: entry.packed.max(entry.size) <= limits::CHECKED_AFTER_FAILURE_BYTES,
             });
             if entry.packed > 0 {
                 return Ok(Some(Wanted { offset: entry.offset, length: entry.packed, what: name }));
             }
         }
+    }
+
+    /// Finds a graph. Two that share bytes, and more unpacked bytes than any record has, would
+    /// make reading take far longer than the size of the file lets expect.
+    fn locate(&mut self, name: &str) -> Result<Entry> {
+        let entry = self.archive.locate(name)?;
+        let end = entry.offset + entry.packed;
+        let before = self.taken.range(..end).next_back();
+        if let Some((_, (_, other))) =
+            before.filter(|(_, (other_end, _))| entry.packed > 0 && entry.offset < *other_end)
+        {
+            let message = format!("the directory puts it where {other} lies");
+            return Err(Error::new(Code::BadEntry, message)
+                .at(name)
+                .advise("Save the record again, or unzip it and zip it again."));
+        }
+        if entry.packed > 0 {
+            self.taken.insert(entry.offset, (end, name.into()));
+        }
+        if entry.packing == Packing::Deflated {
+            self.inflated = self.inflated.saturating_add(entry.size);
+            if self.inflated > limits::INFLATED_BYTES {
+                let message = format!("the compressed graphs unpack to more than {} bytes", limits::INFLATED_BYTES);
+                return Err(Error::new(Code::LimitReached, message)
+                    .at(name)
+                    .advise("Unzip the record and zip it again without compression."));
+            }
+        }
+        Ok(entry)
+    }
+
+    /// A damaged graph costs itself when there are others; alone, it is the record that is damaged.
+    fn spoiled(&mut self, entry: Box<str>, error: Error) -> Result<()> {
+        if self.edge.is_empty() && self.record.programs.is_empty() {
+            return Err(error);
+        }
+        self.broken.push((entry, None, error));
+        Ok(())
     }
 
     /// Takes the next bytes of the range that [`Self::wanted`] gave. False when the rest of
@@ -220,21 +277,40 @@ impl Reader {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool> {
         let Some(reading) = &mut self.reading else { return Ok(false) };
         reading.left = reading.left.saturating_sub(bytes.len() as u64);
-        let Reading { feed, scanner, failed, check, .. } = reading;
-        feed.feed(bytes, &mut |unpacked| {
+        let Reading { entry, feed, scanner, failed, check, .. } = reading;
+        // When there is no checksum to see, a broken text is read no further.
+        let mut stopped = false;
+        let fed = feed.feed(bytes, &mut |unpacked| {
             if failed.is_none() {
                 *failed = scanner.feed(unpacked).err();
             }
-            Ok(())
-        })?;
-        Ok(failed.is_none() || *check)
+            match failed {
+                Some(error) if !*check => {
+                    stopped = true;
+                    Err(error.clone())
+                }
+                _ => Ok(()),
+            }
+        });
+        match fed {
+            Err(_) if stopped => Ok(false),
+            Err(error) => {
+                let entry = entry.clone();
+                self.reading = None;
+                self.spoiled(entry, error)?;
+                Ok(false)
+            }
+            Ok(()) => Ok(failed.is_none() || *check),
+        }
     }
 
     fn end_entry(&mut self) -> Result<()> {
         let Some(reading) = self.reading.take() else { return Ok(()) };
         let Reading { entry, feed, mut scanner, failed, check, .. } = reading;
-        if check || failed.is_none() {
-            feed.finish()?;
+        if (check || failed.is_none())
+            && let Err(error) = feed.finish()
+        {
+            return self.spoiled(entry, error);
         }
         let error = failed.or_else(|| scanner.finish().err());
         let program = scanner.into_sink().into_program();
