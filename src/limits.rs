@@ -16,7 +16,8 @@ pub const RUNS: usize = 4_000_000;
 pub const ARCHIVE_ENTRIES: usize = 1_000_000;
 /// Largest small archive entry (a map, an id) that is read into memory, in bytes.
 pub const SMALL_ENTRY_BYTES: u64 = 256 << 20;
-/// Longest JSON string that is kept, in bytes; longer ones are skipped and their place is noted.
+/// Longest JSON string that is kept, in bytes; longer ones are skipped and their place is noted, and
+/// longer keys are cut.
 pub const JSON_STRING_BYTES: usize = 1 << 20;
 /// Deepest nesting of JSON.
 pub const JSON_DEPTH: usize = 1024;

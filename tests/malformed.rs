@@ -380,7 +380,12 @@ fn odd_json_opens() {
         replaced(br#"{"graph_module""#, &[b"{".to_vec(), text, br#""graph_module""#.to_vec()].concat(), 1)
     };
     let key = [b"\"".to_vec(), b"k".repeat(50 << 20), b"\": 1, ".to_vec()].concat();
-    opens("a key of 50 MB", pack(&with(GRAPH, insert(key))));
+    let document = opens("a key of 50 MB", pack(&with(GRAPH, insert(key))));
+    assert_eq!(document.view_info(0).unwrap().diagnostics, []);
+    let long = "n".repeat(100_000);
+    let renamed = String::from_utf8(graph_text()).unwrap().replace("aten_relu_default", &long);
+    let document = opens("a name of 100 kB", pack(&with(GRAPH, renamed)));
+    assert!(oracle::view(&document).graphs()[0].names.iter().any(|name| **name == *long));
     opens(
         "a key twice",
         pack(&with(

@@ -57,6 +57,14 @@ export function ticks(value: number, scale: Scale): string {
   return `${number.toFixed(digits)} ${unit[0]}`;
 }
 
+/**
+ * A name for a place with room for one line: marks that turn the direction of writing, line ends
+ * and other controls become visible, and no more is kept than anybody reads.
+ */
+export function oneLine(name: string): string {
+  return name.slice(0, 1000).replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\u2423");
+}
+
 /** A fraction as a percentage with up to three digits. */
 export function percent(fraction: number): string {
   if (!Number.isFinite(fraction)) return "–";

@@ -64,8 +64,6 @@ enum State {
 const GATHER: usize = 8 << 10;
 /// A run of at least this length is handed on where it lies.
 const LONG_RUN: usize = 512;
-/// Longest key that is read.
-const KEY_BYTES: usize = 64 << 10;
 /// Longest number or word that is read.
 const WORD_BYTES: usize = 4 << 10;
 
@@ -269,11 +267,8 @@ impl<S: Sink> Scanner<S> {
 
     fn take_run(&mut self, run: &[u8]) -> Result<()> {
         if self.in_key {
-            if self.text.len() + run.len() > KEY_BYTES {
-                return Err(Error::new(Code::LimitReached, format!("a JSON key is longer than {KEY_BYTES} bytes"))
-                    .at(format!("byte {}", self.base)));
-            }
-            self.text.extend_from_slice(run);
+            let room = limits::JSON_STRING_BYTES.saturating_sub(self.text.len());
+            self.text.extend_from_slice(run.get(..room).unwrap_or(run));
             return Ok(());
         }
         if run.len() >= LONG_RUN {

@@ -2,7 +2,7 @@
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomBehavior, type ZoomTransform } from "d3-zoom";
-import { percent, ticks, count } from "../format";
+import { count, oneLine, percent, ticks } from "../format";
 import type { Overlay, Scene } from "../protocol";
 import type { Selection, State } from "../state";
 import { heatScale, heatStep, type HeatScale } from "./colour";
@@ -399,8 +399,8 @@ export class GraphView {
     const scene = this.#scene;
     const kind = this.#kind(item);
     const [x, y, width, height] = this.#box(item);
-    const label = scene?.labels[item] ?? "";
-    const sublabel = scene?.sublabels[item] ?? "";
+    const label = oneLine(scene?.labels[item] ?? "");
+    const sublabel = oneLine(scene?.sublabels[item] ?? "");
     const value = this.value(item);
     const share = this.#share(item);
     const step = kind === OPEN ? -1 : heatStep(this.scale, value);
