@@ -3,47 +3,34 @@
 
 mod everything;
 mod oracle;
+mod zips;
 
-use std::io::{Cursor, Read, Write};
+use std::io::Cursor;
 
 use etscope::document::Document;
 use etscope::document::info::OpenResult;
 use etscope::etdump::generated as fb;
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipArchive, ZipWriter};
+use zip::{CompressionMethod, ZipArchive};
+use zips::Entries;
 
 const GRAPH: &str = "edge_dialect_exported_program/forward";
-
-type Entries = Vec<(String, Vec<u8>)>;
 
 fn file(name: &str) -> Vec<u8> {
     std::fs::read(oracle::fixtures().join("corpus").join(name)).unwrap()
 }
 
 fn entries() -> Entries {
-    let mut zip = ZipArchive::new(Cursor::new(file("tiny_cnn.etrecord"))).unwrap();
-    (0..zip.len())
-        .map(|i| {
-            let mut entry = zip.by_index(i).unwrap();
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).unwrap();
-            (entry.name().unwrap().into_owned(), bytes)
-        })
-        .collect()
+    zips::entries(file("tiny_cnn.etrecord"))
 }
 
-fn pack_as(entries: &Entries, method: CompressionMethod) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in entries {
-        zip.start_file(name.as_str(), SimpleFileOptions::default().compression_method(method)).unwrap();
-        zip.write_all(bytes).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
+fn deflated(entries: &Entries) -> Vec<u8> {
+    zips::pack_as(zips::borrowed(entries), zips::by(CompressionMethod::Deflated))
 }
 
 fn pack(entries: &Entries) -> Vec<u8> {
-    pack_as(entries, CompressionMethod::Stored)
+    zips::pack_as(zips::borrowed(entries), zips::by(CompressionMethod::Stored))
 }
 
 fn with(name: &str, bytes: impl Into<Vec<u8>>) -> Entries {
@@ -236,7 +223,7 @@ fn odd_graphs_open() {
 
 #[test]
 fn odd_archives_open() {
-    opens("deflated", pack_as(&entries(), CompressionMethod::Deflated));
+    opens("deflated", deflated(&entries()));
     opens("prefixed", [b"#!/bin/sh\n".repeat(20), file("tiny_cnn.etrecord")].concat());
     let mut more = entries();
     more.extend([
@@ -247,9 +234,9 @@ fn odd_archives_open() {
     ]);
     opens("more entries", pack(&more));
     let bomb = with(&format!("{GRAPH}_state_dict"), vec![0; 64 << 20]);
-    opens("bomb beside the graph", pack_as(&bomb, CompressionMethod::Deflated));
+    opens("bomb beside the graph", deflated(&bomb));
     let bomb = [br#"{"graph_module": ""#.to_vec(), b"A".repeat(64 << 20), br#""}"#.to_vec()].concat();
-    partial("bomb as the graph", pack_as(&with(GRAPH, bomb), CompressionMethod::Deflated), "graph-unreadable");
+    partial("bomb as the graph", deflated(&with(GRAPH, bomb)), "graph-unreadable");
 }
 
 /// An entry as a directory tells of it, true or not.
@@ -313,12 +300,8 @@ fn zip_of(entries: &[Told<'_>]) -> Vec<u8> {
 fn zip64_archives_open() {
     let text = graph_text();
     opens("zip64", zip_of(&[told("ETRECORD_V0", b"", 0), told(GRAPH, &text, 1)]));
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in entries() {
-        zip.start_file(name, SimpleFileOptions::default().large_file(true)).unwrap();
-        zip.write_all(&bytes).unwrap();
-    }
-    opens("large files", zip.finish().unwrap().into_inner());
+    let large = SimpleFileOptions::default().large_file(true);
+    opens("large files", zips::pack_as(zips::borrowed(&entries()), large));
 }
 
 #[test]

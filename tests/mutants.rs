@@ -5,14 +5,13 @@
 
 mod everything;
 mod oracle;
+mod zips;
 
-use std::io::{Cursor, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipArchive, ZipWriter};
+use zip::CompressionMethod;
 
 /// Larger files would take the time of many small ones.
 const SMALL: u64 = 70_000;
@@ -59,13 +58,13 @@ impl Numbers {
 struct Subject {
     name: String,
     whole: Vec<u8>,
-    entries: Vec<(String, Vec<u8>)>,
+    entries: zips::Entries,
 }
 
 impl Subject {
     fn read(name: &str) -> Subject {
         let whole = std::fs::read(oracle::fixtures().join("corpus").join(name)).unwrap();
-        let entries = ZipArchive::new(Cursor::new(whole.clone())).map_or_else(|_| Vec::new(), all_entries);
+        let entries = zips::entries(whole.clone());
         Subject { name: name.to_owned(), whole, entries }
     }
 
@@ -74,31 +73,18 @@ impl Subject {
         if self.entries.is_empty() || numbers.below(4) == 0 {
             return mutated(&self.whole, numbers, sweep);
         }
-        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let method = if numbers.below(8) == 0 { CompressionMethod::Deflated } else { CompressionMethod::Stored };
         let total: usize = self.entries.iter().map(|(_, bytes)| bytes.len()).sum();
         let mut at = sweep * total as f64;
-        for (name, bytes) in &self.entries {
+        let mutant = |(name, bytes): &(String, Vec<u8>)| {
             let here = at >= 0.0 && at < bytes.len() as f64;
             let within = at / bytes.len().max(1) as f64;
             at -= bytes.len() as f64;
-            zip.start_file(name.as_str(), SimpleFileOptions::default().compression_method(method)).unwrap();
-            let bytes = if here { mutated(bytes, numbers, within) } else { bytes.clone() };
-            zip.write_all(&bytes).unwrap();
-        }
-        zip.finish().unwrap().into_inner()
+            (name.clone(), if here { mutated(bytes, numbers, within) } else { bytes.clone() })
+        };
+        let entries = self.entries.iter().map(mutant).collect();
+        zips::pack_as(zips::borrowed(&entries), zips::by(method))
     }
-}
-
-fn all_entries(mut zip: ZipArchive<Cursor<Vec<u8>>>) -> Vec<(String, Vec<u8>)> {
-    (0..zip.len())
-        .map(|i| {
-            let mut entry = zip.by_index(i).unwrap();
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).unwrap();
-            (entry.name().unwrap().into_owned(), bytes)
-        })
-        .collect()
 }
 
 fn mutated(good: &[u8], numbers: &mut Numbers, sweep: f64) -> Vec<u8> {

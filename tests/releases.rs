@@ -4,33 +4,23 @@
 
 mod everything;
 mod oracle;
-
-use std::io::{Cursor, Read, Write};
+mod zips;
 
 use etscope::document::Document;
 use etscope::model::Graph;
 use serde_json::{Map, Value, json};
 use zip::write::SimpleFileOptions;
-use zip::{ZipArchive, ZipWriter};
 
 const EDGE: &str = "edge_dialect_exported_program";
 const RECORDS: [&str; 4] =
     ["tiny_cnn.etrecord", "dynamic_shapes.etrecord", "control_cond.etrecord", "mv2_portable.etrecord"];
 
-struct Record(Vec<(String, Vec<u8>)>);
+struct Record(zips::Entries);
 
 impl Record {
     fn read(name: &str) -> Self {
         let bytes = std::fs::read(oracle::fixtures().join("corpus").join(name)).unwrap();
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
-        let entries = 0..zip.len();
-        let read = |i| {
-            let mut entry = zip.by_index(i).unwrap();
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).unwrap();
-            (entry.name().unwrap().into_owned(), bytes)
-        };
-        Record(entries.map(read).collect())
+        Record(zips::entries(bytes))
     }
 
     fn rename(mut self, from: &str, to: &str) -> Self {
@@ -65,12 +55,8 @@ impl Record {
     }
 
     fn open(&self) -> Document {
-        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-        for (name, bytes) in &self.0 {
-            zip.start_file(name.as_str(), SimpleFileOptions::default()).unwrap();
-            zip.write_all(bytes).unwrap();
-        }
-        let (mut document, result) = everything::open(vec![("record.etrecord", zip.finish().unwrap().into_inner())]);
+        let bytes = zips::pack_as(zips::borrowed(&self.0), SimpleFileOptions::default());
+        let (mut document, result) = everything::open(vec![("record.etrecord", bytes)]);
         assert!(result.rejected.is_empty(), "{:?}", result.rejected);
         everything::use_all(&mut document);
         document

@@ -62,8 +62,9 @@ function dump() {
 }
 
 for (const [viewport, colorScheme] of [[{ width: 1440, height: 900 }, "light"], [{ width: 390, height: 844 }, "dark"]]) {
-  test(`hostile names are text, at ${String(viewport.width)} pixels`, async () => {
+  test(`hostile names are text, at ${String(viewport.width)} pixels`, async (t) => {
     const { page, trouble, close } = await openPage(browser, { viewport, colorScheme });
+    t.after(close);
     const title = await page.title();
     const tidy = async (where) => {
       const seen = await page.evaluate(() => ({
@@ -101,6 +102,5 @@ for (const [viewport, colorScheme] of [[{ width: 1440, height: 900 }, "light"], 
       assert.ok(all.includes(text), text);
     }
     assert.deepEqual(trouble, []);
-    await close();
   });
 }
