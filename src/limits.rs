@@ -29,14 +29,14 @@ pub const NODES: usize = 4_000_000;
 pub const NAMESPACE_DEPTH: usize = 128;
 /// A deflated entry may not unpack to more than this many bytes for each byte packed.
 pub const INFLATE_RATIO: u64 = 2_000;
-/// A deflated entry, and all deflated graphs of a record, may unpack to at most this many bytes. ExecuTorch stores its
-/// entries as they are; those may be as large as the file.
+/// A deflated entry, and all deflated graphs of a record, may unpack to at most this many bytes.
+/// ExecuTorch stores its entries as they are; those may be as large as the file.
 pub const INFLATED_BYTES: u64 = 2 << 30;
 /// The checksum of an entry of at most this many bytes is checked. Of larger ones the JSON is
 /// read all the same, but summing them up would take as long as reading them.
 pub const CHECKED_ENTRY_BYTES: u64 = 64 << 20;
-/// An entry of at most this many bytes, packed and unpacked, is read to its end after its JSON broke, to tell by
-/// its checksum whether the file is damaged.
+/// An entry of at most this many bytes, packed and unpacked, is read to its end after its JSON
+/// broke, to tell by its checksum whether the file is damaged.
 pub const CHECKED_AFTER_FAILURE_BYTES: u64 = 64 << 20;
 /// Largest pickle of a weight archive that is read, in bytes.
 pub const PICKLE_BYTES: u64 = 64 << 20;

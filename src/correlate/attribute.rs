@@ -158,17 +158,7 @@ pub(super) fn is_precise(claims: &Claims, belongs: &Belongs) -> bool {
 
 /// The delegate call around an event.
 pub(super) fn call_of(block: &Block, event: &Event) -> Option<EventId> {
-    let mut at = event.parent;
-    // Parents are finished before their children are asked for: the chain ends.
-    for _ in 0..block.events.len() {
-        let id = at?;
-        let parent = block.events.get(id.index())?;
-        if parent.kind == EventKind::DelegateCall {
-            return Some(id);
-        }
-        at = parent.parent;
-    }
-    None
+    block.around(event).find(|(_, event)| event.kind == EventKind::DelegateCall).map(|(id, _)| id)
 }
 
 fn belongs(maps: &MethodMaps, claims: &Claims, nodes_of: &FxHashMap<i64, Vec<NodeId>>, event: &Event) -> Belongs {

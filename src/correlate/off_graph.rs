@@ -56,23 +56,17 @@ pub fn off_graph(block: &Block, attribution: &Attribution) -> Vec<OffGraph> {
         let reason = attribution.events.get(cost.event.index()).and_then(|b| b.unmapped);
         list.add(Reason::Unmapped(reason.unwrap_or(Unmapped::NoNode)), Some(cost.event), &cost.samples);
     }
-    let places = places(block);
-    let ids = || (0_u32..).map(EventId).zip(&block.events).zip(&places).map(|((id, event), place)| (id, event, *place));
     if let Some(splits) = &block.splits {
         let part = |of: fn(&Split) -> u64| splits.iter().map(of).collect::<Vec<u64>>();
         list.add(Reason::FrameworkTax, None, &part(|s| s.framework_tax));
         list.add(Reason::Rest, None, &part(|s| s.rest));
     }
-    for (id, event, place) in ids() {
-        match (event.kind, place) {
+    for (id, event) in (0_u32..).map(EventId).zip(&block.events) {
+        let tied = attribution.events.get(id.index()).is_some_and(|b| b.handles.is_some());
+        match (event.kind, place(block, event)) {
+            // The ticks of these two are in the splits.
             (EventKind::OperatorCall, _) if block.splits.is_some() => list.add(Reason::FrameworkTax, Some(id), &[]),
             (EventKind::Framework | EventKind::Scope, Place::Execute) => list.add(Reason::Rest, Some(id), &[]),
-            _ => {}
-        }
-    }
-    for (id, event, place) in ids() {
-        let tied = attribution.events.get(id.index()).is_some_and(|b| b.handles.is_some());
-        match (event.kind, place) {
             (EventKind::DelegateOp, _) if !tied && event.unit.is_measured_time() => {
                 list.add(Reason::InTheirCall, Some(id), &event.self_samples);
             }
@@ -116,25 +110,13 @@ enum Place {
     Outside,
 }
 
-fn places(block: &Block) -> Vec<Place> {
-    let place = |event: &Event| match event.kind {
+fn place(block: &Block, event: &Event) -> Place {
+    let own = |event: &Event| match event.kind {
         EventKind::OperatorCall | EventKind::NativeCall | EventKind::DelegateCall | EventKind::DelegateOp => {
-            Place::Call
+            Some(Place::Call)
         }
-        EventKind::Framework if &*event.name == "Method::execute" => Place::Execute,
-        _ => Place::Outside,
+        EventKind::Framework | EventKind::Scope => event.is_execute().then_some(Place::Execute),
     };
-    let of = |event: &Event| {
-        let mut at = Some(event);
-        // As long as the list at most: a chain of parents cannot keep this going.
-        for _ in 0..=block.events.len() {
-            let Some(event) = at else { break };
-            match place(event) {
-                Place::Outside => at = event.parent.and_then(|p| block.events.get(p.index())),
-                place => return place,
-            }
-        }
-        Place::Outside
-    };
-    block.events.iter().map(of).collect()
+    let around = || block.around(event).find_map(|(_, event)| own(event));
+    own(event).or_else(around).unwrap_or(Place::Outside)
 }

@@ -485,11 +485,7 @@ fn outputs(graph: &Graph, node: NodeId) -> Vec<TensorInfo> {
             out.push(tensor(graph, scope, name).unwrap_or_else(|| TensorInfo {
                 name: name.to_owned(),
                 dtype: if symbol { "symbol" } else { "unknown" }.to_owned(),
-                shape: match size {
-                    Some(Size::Int(value)) => value.to_string(),
-                    Some(Size::Expr(text, _)) => text.to_string(),
-                    None => String::new(),
-                },
+                shape: size.map(Size::to_string).unwrap_or_default(),
                 symbols: size.map(|size| symbol_lines(graph, std::slice::from_ref(size))).unwrap_or_default(),
             }));
         });

@@ -3,6 +3,7 @@
 //! Read as a stream: each node becomes a [`Node`] as soon as its JSON is complete, and
 //! the text is never held. What does not fit is kept as text with a diagnostic.
 
+use std::fmt;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -21,6 +22,16 @@ pub enum Size {
     Int(i64),
     /// A symbolic one: its expression, and the size it had while exporting.
     Expr(Box<str>, Option<i64>),
+}
+
+impl fmt::Display for Size {
+    /// As the file writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Int(value) => write!(f, "{value}"),
+            Size::Expr(text, _) => f.write_str(text),
+        }
+    }
 }
 
 /// What a symbol can be; an end that is `None` is open.
@@ -44,11 +55,7 @@ pub struct TensorMeta {
 impl TensorMeta {
     /// Its shape as `[1, 8, 24]`, symbolic sizes as written.
     pub fn shape(&self) -> String {
-        let sizes = self.sizes.iter().map(|size| match size {
-            Size::Int(value) => value.to_string(),
-            Size::Expr(text, _) => text.to_string(),
-        });
-        format!("[{}]", sizes.collect::<Vec<_>>().join(", "))
+        format!("[{}]", self.sizes.iter().map(Size::to_string).collect::<Vec<_>>().join(", "))
     }
 }
 

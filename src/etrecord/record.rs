@@ -278,22 +278,18 @@ impl Reader {
         let Some(reading) = &mut self.reading else { return Ok(false) };
         reading.left = reading.left.saturating_sub(bytes.len() as u64);
         let Reading { entry, feed, scanner, failed, check, .. } = reading;
-        // When there is no checksum to see, a broken text is read no further.
-        let mut stopped = false;
         let fed = feed.feed(bytes, &mut |unpacked| {
             if failed.is_none() {
                 *failed = scanner.feed(unpacked).err();
             }
             match failed {
-                Some(error) if !*check => {
-                    stopped = true;
-                    Err(error.clone())
-                }
+                // When there is no checksum to see, a broken text is read no further.
+                Some(error) if !*check => Err(error.clone()),
                 _ => Ok(()),
             }
         });
         match fed {
-            Err(_) if stopped => Ok(false),
+            Err(_) if failed.is_some() && !*check => Ok(false),
             Err(error) => {
                 let entry = entry.clone();
                 self.reading = None;

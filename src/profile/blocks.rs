@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::delegates::{Unit, is_modelled, is_phase, is_shader, unit_of};
 use super::tree::{self, Entry, Tree, VulkanPart};
-use super::{Block, DelegateId, Event, EventId, EventKind, Logged, Profile, Split};
+use super::{Block, DelegateId, EXECUTE, Event, EventId, EventKind, Logged, Profile, Split};
 use crate::diagnostics::Diagnostics;
 use crate::etdump::{Dump, TextId};
 
@@ -129,7 +129,7 @@ enum NameKind {
 
 fn name_kind(name: &str) -> Option<NameKind> {
     match name {
-        "Method::execute" => Some(NameKind::Execute),
+        EXECUTE => Some(NameKind::Execute),
         "OPERATOR_CALL" => Some(NameKind::Operator),
         "DELEGATE_CALL" => Some(NameKind::Delegate),
         _ => name.starts_with("native_call_").then_some(NameKind::Native),
@@ -240,7 +240,7 @@ fn add_run(
             }
             EventKind::DelegateCall => delegate = delegate.saturating_add(entry.ticks),
             EventKind::OperatorCall => operators = operators.saturating_add(entry.ticks),
-            EventKind::Framework if &*event.name == "Method::execute" => {
+            EventKind::Framework if event.is_execute() => {
                 executes = true;
                 split.execute = split.execute.saturating_add(entry.ticks);
             }

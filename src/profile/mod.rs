@@ -26,6 +26,9 @@ pub use delegates::Unit;
 pub use scale::TimeScale;
 pub use stats::Stats;
 
+/// The name of the event around all that a run executes.
+const EXECUTE: &str = "Method::execute";
+
 /// An event of a block, by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);
@@ -84,6 +87,15 @@ pub struct Block {
     pub splits: Option<Vec<Split>>,
     /// Its allocators that gave out memory.
     pub allocators: Vec<Allocator>,
+}
+
+impl Block {
+    /// The events around an event, the nearest first.
+    pub fn around<'a>(&'a self, event: &Event) -> impl Iterator<Item = (EventId, &'a Event)> {
+        let step = |event: &Event| event.parent.and_then(|id| Some((id, self.events.get(id.index())?)));
+        // As many as there are events at most: a chain of parents cannot keep this going.
+        std::iter::successors(step(event), move |(_, event)| step(event)).take(self.events.len())
+    }
 }
 
 /// What an event measures.
@@ -164,6 +176,13 @@ pub struct Event {
     pub metadata: Box<[u8]>,
     /// For a delegate call: its ops cannot fit in it, so they tick on another clock.
     pub other_clock: bool,
+}
+
+impl Event {
+    /// Whether it is `Method::execute`.
+    pub fn is_execute(&self) -> bool {
+        self.kind == EventKind::Framework && &*self.name == EXECUTE
+    }
 }
 
 /// Where one run's execute time went, in ticks: the four parts add up to `execute`.
